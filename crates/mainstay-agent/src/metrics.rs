@@ -31,6 +31,9 @@ pub(crate) fn samples(agent: &Agent, cluster: Option<&Counts>, up: Duration) -> 
     samples.count(catalogue::AGENT_KERNEL_LOST, [], log.lost);
     samples.count(catalogue::AGENT_KERNEL_UNREADABLE, [], log.unreadable);
     samples.count(catalogue::AGENT_KERNEL_BEFORE, [], log.before);
+    for (list, items) in [("gpus", store.lost_gpus()), ("nics", store.lost_nics())] {
+        samples.count(catalogue::LIST_ITEMS_LOST, [list], items);
+    }
     sources(agent, &mut samples);
     nvml(agent, &mut samples);
     host(agent, &mut samples);

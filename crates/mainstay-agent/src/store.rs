@@ -54,12 +54,15 @@ pub struct Store {
     /// Whether NVML listed the GPUs in this boot, so that `gpus` is complete.
     gpus_listed: bool,
     /// Every GPU of this boot, and those of the last one that did not come back.
-    all_gpus: Vec<Gpu>,
+    all_gpus: Bounded<Gpu, GPUS_MAX>,
     gpus_now: Vec<GpuStatus>,
     nics: Vec<Nic>,
     congestion: Congestion,
     /// Every adapter of this boot: one that went away keeps its signals.
-    all_nics: Vec<Nic>,
+    all_nics: Bounded<Nic, NICS_MAX>,
+    /// GPUs and adapters without room in the lists above.
+    lost_gpus: u64,
+    lost_nics: u64,
     loads: BTreeMap<PciAddress, Load>,
     troubles: BTreeMap<SourceName, SourceError>,
     /// Whether the NVML source has looked since the agent started.
@@ -105,11 +108,13 @@ impl Store {
             installed: NvmlVersions::default(),
             gpus: Vec::new(),
             gpus_listed: false,
-            all_gpus: Vec::new(),
+            all_gpus: Bounded::new(),
             gpus_now: Vec::new(),
             nics: Vec::new(),
             congestion: Congestion::default(),
-            all_nics: Vec::new(),
+            all_nics: Bounded::new(),
+            lost_gpus: 0,
+            lost_nics: 0,
             loads: BTreeMap::new(),
             troubles: BTreeMap::new(),
             nvml_looked: false,
@@ -158,10 +163,11 @@ impl Store {
         if let Some(nics) = &round.nics
             && *nics != self.nics
         {
-            let new = nics.iter().filter(|nic| !self.all_nics.contains(nic)).cloned();
-            let room = NICS_MAX.saturating_sub(self.all_nics.len());
-            let new: Vec<Nic> = new.take(room).collect();
-            self.all_nics.extend(new);
+            for nic in nics {
+                if !self.all_nics.as_slice().contains(nic) {
+                    self.lost_nics += u64::from(self.all_nics.try_push(nic.clone()).is_err());
+                }
+            }
             self.nics.clone_from(nics);
             self.changes += 1;
         }
@@ -251,21 +257,14 @@ impl Store {
             text(told.product.as_ref(), &files.product),
             text(told.driver.as_ref(), &files.driver),
         ];
-        let mut inventory = Inventory {
+        Inventory {
             board: parsed(&crate::text::token(&board, Serial::BYTES_MAX), const { Serial::literal(UNKNOWN) }),
             product: parsed(&crate::text::line(&product, Product::BYTES_MAX), const { Product::literal(UNKNOWN) }),
             driver: parsed(&crate::text::line(&driver, Version::BYTES_MAX), const { Version::literal(UNKNOWN) }),
-            gpus: Bounded::new(),
+            gpus: self.all_gpus.clone(),
             gpus_unavailable: None,
-            nics: Bounded::new(),
-        };
-        for gpu in &self.all_gpus {
-            let _ = inventory.gpus.try_push(gpu.clone());
+            nics: self.all_nics.clone(),
         }
-        for nic in &self.all_nics {
-            let _ = inventory.nics.try_push(nic.clone());
-        }
-        inventory
     }
 
     // === for who shows it ===
@@ -274,6 +273,18 @@ impl Store {
     #[must_use]
     pub const fn boot(&self) -> &BootId {
         &self.boot
+    }
+
+    /// GPUs that the inventory of this boot had no room for.
+    #[must_use]
+    pub const fn lost_gpus(&self) -> u64 {
+        self.lost_gpus
+    }
+
+    /// Adapters that the inventory of this boot had no room for.
+    #[must_use]
+    pub const fn lost_nics(&self) -> u64 {
+        self.lost_nics
     }
 
     /// The evidence so far.

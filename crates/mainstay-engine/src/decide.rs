@@ -80,6 +80,7 @@ pub(crate) fn look(state: &mut State, index: &mut Index, id: NodeIndex, now: Tim
         return Findings::default();
     }
     let findings = findings(state, state.node(id), now);
+    state.losses.findings += u64::from(findings.dropped);
     shared_cause::update_faults(state, index, id, &findings, now);
     findings
 }

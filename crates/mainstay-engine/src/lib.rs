@@ -30,6 +30,7 @@ mod gone;
 mod guard;
 mod incidents;
 mod index;
+mod losses;
 mod plan;
 mod presence;
 pub mod record;
@@ -60,6 +61,7 @@ pub use fault::{Fault, level_name};
 pub use guard::{Guard, Guards};
 pub use incidents::Incident;
 use index::Index;
+pub use losses::Losses;
 pub use mainstay_health::{Catalogue, Contribution, Factor, LEMON, Risk, SharedCause};
 pub use mainstay_remedy::precision::Precision;
 pub use plan::drain::Weighing;
@@ -91,6 +93,8 @@ pub struct Engine {
     index: Index,
     cell_record: CellRecordTimer,
     auditor: Auditor,
+    /// Losses of the last decision and of the facts before it.
+    losses: Losses,
     /// Time of the last decision.
     decided_at: Option<Timestamp>,
     evaluated: u64,
@@ -117,6 +121,7 @@ impl Engine {
             index: Index::default(),
             cell_record: CellRecordTimer::default(),
             auditor: Auditor::new(),
+            losses: Losses::default(),
             decided_at: None,
             evaluated: 0,
         }
@@ -131,6 +136,7 @@ impl Engine {
     /// Decides what should be done now. Nodes that did not change are not evaluated. A second call orders nothing more.
     pub fn decide(&mut self, now: Timestamp) -> Decision {
         let mut evaluated = decide::evaluate_changed(&mut self.state, &mut self.index, now);
+        self.losses = std::mem::take(&mut self.state.losses);
         self.decided_at = Some(now);
         self.evaluated += evaluated.count;
         let registered = evaluated.nodes.iter().map(|id| self.state.node(*id)).filter(|node| node.facts.is_some());
@@ -158,6 +164,12 @@ impl Engine {
     #[must_use]
     pub const fn cell_record_omissions(&self) -> CellRecordOmissions {
         self.cell_record.omissions
+    }
+
+    /// What the lists of the engine had no room for since the decision before the last one.
+    #[must_use]
+    pub const fn losses(&self) -> Losses {
+        self.losses
     }
 
     /// Number of evaluations since the start.

@@ -17,6 +17,7 @@ use mainstay_remedy::breaker::Breakers;
 use mainstay_remedy::verdict::Verdicts;
 
 use crate::guard::{Guard, Guards};
+use crate::losses::Losses;
 use gangs::Gangs;
 use node::Node;
 
@@ -40,6 +41,8 @@ pub(crate) struct State {
     pub(crate) free: BTreeSet<NodeIndex>,
     pub(crate) gangs: Gangs,
     pub(crate) counts: Counts,
+    /// What had no room since the last decision.
+    pub(crate) losses: Losses,
 }
 
 /// Counts over the fleet. Each change of a node updates them; a recount from zero must give the same.
@@ -74,6 +77,7 @@ impl State {
             free: BTreeSet::new(),
             gangs: Gangs::default(),
             counts: Counts::default(),
+            losses: Losses::default(),
         }
     }
 

@@ -31,7 +31,7 @@ use crate::audit_log::{AuditLog, Entry};
 use crate::error::Error;
 use crate::journal::Journal;
 use crate::lease::Tenure;
-use crate::metrics::{FleetGauges, Metrics};
+use crate::metrics::{FleetGauges, List, Metrics};
 use crate::world::{ClusterEvent, EndEvent, World};
 use crate::write::{EventObject, NewEvent, Write, Writer};
 use crate::{Settings, cell, pod, slo_status};
@@ -266,6 +266,8 @@ impl Leader<'_> {
             let CellRecordOmissions { breakers, outcomes } = omissions;
             warn!(breakers, outcomes, "status of the Cell is full");
         }
+        self.metrics.engine_lost(self.engine.losses());
+        self.metrics.lost(List::GangNodes, self.world.take_lost_gang_nodes());
         let mut stopped = AuditRejections::default();
         for violation in violations {
             let node = violation.node.as_ref().map_or("the decision", NodeName::as_str);

@@ -1,18 +1,21 @@
 //! Values of the controller's metrics. Their names, labels and limits are in the catalogue of `mainstay-telemetry`.
 
 mod fleet;
+mod losses;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use mainstay_engine::CellRecordOmissions;
+use mainstay_engine::{CellRecordOmissions, Losses};
 use mainstay_model::{Mode, Stage, WaitingOn};
 use mainstay_telemetry::metrics::{Exporter, Samples, catalogue};
 use tokio::sync::watch;
 
 pub(crate) use fleet::{FleetGauges, IncidentLine, TransitionTimes};
+pub(crate) use losses::List;
+use losses::LostItems;
 
 use crate::jobs::JobCounts;
 use crate::watch::WatchCounters;
@@ -86,6 +89,7 @@ pub(crate) struct Metrics {
     jobs: Arc<watch::Sender<Arc<JobCounts>>>,
     times: Arc<watch::Sender<TransitionTimes>>,
     writes: Arc<watch::Sender<BTreeMap<(&'static str, &'static str), u64>>>,
+    lost: Arc<watch::Sender<LostItems>>,
     shown: Arc<watch::Sender<Arc<FleetMetrics>>>,
 }
 
@@ -105,6 +109,7 @@ impl Metrics {
             jobs: Arc::new(watch::Sender::default()),
             times: Arc::new(watch::Sender::default()),
             writes: Arc::new(watch::Sender::default()),
+            lost: Arc::new(watch::Sender::default()),
             shown: Arc::new(watch::Sender::default()),
         }
     }
@@ -190,6 +195,16 @@ impl Metrics {
         (breakers > 0 && breakers_before == 0) || (outcomes > 0 && outcomes_before == 0)
     }
 
+    /// Items that a list had no room for.
+    pub(crate) fn lost(&self, list: List, items: usize) {
+        self.lost.send_modify(|lost| lost.add(list, u64::try_from(items).unwrap_or(u64::MAX)));
+    }
+
+    /// Items that the lists of the engine had no room for in the last decision.
+    pub(crate) fn engine_lost(&self, losses: Losses) {
+        self.lost.send_modify(|lost| lost.add_all(losses));
+    }
+
     pub(crate) fn journal(&self, lines: u64) {
         self.counts.journal_lines.store(lines, Ordering::Relaxed);
     }
@@ -265,6 +280,7 @@ impl Metrics {
         for ((what, result), count) in self.writes.borrow().iter() {
             samples.count(catalogue::WRITES, [what, result], *count);
         }
+        self.lost.borrow().export(samples);
     }
 
     fn watches(&self, samples: &mut Samples) {
@@ -360,6 +376,23 @@ mod tests {
         let exported: BTreeSet<&str> = metrics.samples().names().chain(["mainstay_metrics_series_omitted"]).collect();
         let listed: BTreeSet<&str> = Definition::exported_by(Exporter::Controller).map(|one| one.name).collect();
         assert_eq!(exported, listed);
+    }
+
+    #[test]
+    fn items_without_room_are_counted_by_list_and_every_list_begins_at_zero() {
+        let metrics = Metrics::new();
+        let losses = Losses { orders: 1, findings: 2, ..Losses::default() };
+        metrics.engine_lost(losses);
+        metrics.engine_lost(losses);
+        metrics.lost(List::GangNodes, 3);
+        let text = metrics.samples().encode(Format::Text).unwrap();
+        let lines: Vec<&str> =
+            text.lines().filter(|line| line.starts_with("mainstay_list_items_lost_total{")).collect();
+        let count = |list: &str| format!("mainstay_list_items_lost_total{{list=\"{list}\"}}");
+        assert_eq!(lines.len(), 8, "{lines:?}");
+        for (list, items) in [("orders", 2), ("findings", 4), ("gang-nodes", 3), ("evidence", 0)] {
+            assert!(lines.contains(&&*format!("{} {items}", count(list))), "{list} in {lines:?}");
+        }
     }
 
     #[test]

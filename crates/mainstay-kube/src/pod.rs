@@ -145,6 +145,8 @@ pub(crate) struct Gangs {
     owned: BTreeMap<Box<str>, BTreeSet<Key>>,
     changed: BTreeSet<GangId>,
     unfit: u64,
+    /// Nodes that a gang had no room for.
+    lost_nodes: usize,
 }
 
 impl Gangs {
@@ -228,7 +230,8 @@ impl Gangs {
                 facts.push(Fact::GangGone { gang });
                 continue;
             };
-            // Beyond what a gang may have the rest is left out: a cell of the largest size has room for six such gangs.
+            // A cell of the largest size has room for six gangs of this size.
+            self.lost_nodes += nodes.len().saturating_sub(GANG_NODES_MAX);
             let nodes = Bounded::within(nodes.keys().take(GANG_NODES_MAX).cloned());
             // The weakest contract among the gang's pods counts; a pod without a contract is ignored.
             let promised = promises.keys().find(|(contract, _)| *contract != Contract::None);
@@ -245,6 +248,11 @@ impl Gangs {
             let namespace = key.namespace.as_deref().unwrap_or_default();
             ((namespace, &*key.name), &place.gang, &place.node)
         })
+    }
+
+    /// Nodes that a gang had no room for since the last call.
+    pub(crate) const fn take_lost_nodes(&mut self) -> usize {
+        std::mem::replace(&mut self.lost_nodes, 0)
     }
 
     /// Number of invalid pods.

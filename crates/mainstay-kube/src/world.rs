@@ -174,6 +174,11 @@ impl World {
         facts
     }
 
+    /// Nodes that a gang had no room for since the last call.
+    pub(crate) fn take_lost_gang_nodes(&mut self) -> usize {
+        self.gangs.take_lost_nodes()
+    }
+
     pub(crate) fn on_record(&self, node: &NodeName) -> Option<StoredNode> {
         self.records.get(node).copied()
     }

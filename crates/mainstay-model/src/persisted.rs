@@ -227,10 +227,16 @@ impl Persisted {
         }
     }
 
-    /// Adds an order and its attempt. The oldest ones leave a full list.
-    pub fn add_order(&mut self, new: &NewOrder) {
+    /// Adds an order and its attempt. Returns the order that left a full list. The engine fills none, but a status that
+    /// was read may be full.
+    pub fn add_order(&mut self, new: &NewOrder) -> Option<Order> {
         new.attempt.iter().for_each(|attempt| self.attempts.push_forgetting_oldest(attempt.clone()));
+        if self.orders.try_push(new.order.clone()).is_ok() {
+            return None;
+        }
+        let oldest = self.orders.as_slice().first().cloned();
         self.orders.push_forgetting_oldest(new.order.clone());
+        oldest
     }
 
     /// Whether it has this order.
@@ -266,6 +272,12 @@ mod tests {
         let has = |nonce: &str| persisted.has_order(&Nonce::parse(nonce).unwrap());
         assert_eq!(["3-a", "3-b", "3-c"].map(has), [true, true, false]);
         assert_eq!(persisted.attempts.as_slice(), [attempt]);
+        let mut add = |nonce: &str| persisted.add_order(&NewOrder { order: order(nonce), attempt: None });
+        assert_eq!(
+            ["3-c", "3-d", "3-e"].map(&mut add),
+            [None, None, Some(order("3-a"))],
+            "the oldest leaves a full list"
+        );
     }
 
     #[test]

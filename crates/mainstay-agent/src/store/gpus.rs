@@ -1,6 +1,6 @@
 //! What the driver lists, against what was there; and what it says is installed.
 
-use mainstay_model::{Gpu, PciAddress, Serial};
+use mainstay_model::{Bounded, Gpu, PciAddress, Serial};
 use mainstay_signal::{Place, Presence, Reading};
 
 use super::{GPUS_MAX, Store};
@@ -12,9 +12,10 @@ impl Store {
     /// Whether every GPU that was there, or that the bus says the driver has, is listed. One with another serial in the same
     /// place has replaced it.
     pub(super) fn presences(&self, listing: &Listing) -> Vec<(Place, Reading)> {
-        let known = self.all_gpus.iter().map(|gpu| (&gpu.pci, Some(&gpu.serial)));
+        let known = self.all_gpus.as_slice().iter().map(|gpu| (&gpu.pci, Some(&gpu.serial)));
         let others = listing.gpus.iter().map(|gpu| &gpu.pci).chain(&listing.bound);
-        let others = others.filter(|pci| !self.all_gpus.iter().any(|gpu| gpu.pci == **pci)).map(|pci| (pci, None));
+        let others =
+            others.filter(|pci| !self.all_gpus.as_slice().iter().any(|gpu| gpu.pci == **pci)).map(|pci| (pci, None));
         let presence = |(pci, serial): (&PciAddress, Option<&Serial>)| {
             let listed = listing.gpus.iter().any(|gpu| gpu.pci == *pci || Some(&gpu.serial) == serial);
             let presence = match (listed, listing.lost.contains(pci)) {
@@ -29,14 +30,18 @@ impl Store {
 
     /// Takes the list as it is now.
     pub(super) fn list(&mut self, listing: &Listing) {
+        let mut all = Vec::from(std::mem::take(&mut self.all_gpus));
         for gpu in &listing.gpus {
             let same = |known: &Gpu| known.pci == gpu.pci || known.serial == gpu.serial;
-            self.all_gpus.retain(|known| !same(known));
-            if self.all_gpus.len() < GPUS_MAX {
-                self.all_gpus.push(gpu.clone());
+            all.retain(|known| !same(known));
+            if all.len() < GPUS_MAX {
+                all.push(gpu.clone());
+            } else {
+                self.lost_gpus += 1;
             }
         }
-        self.all_gpus.sort_by(|a, b| a.pci.cmp(&b.pci));
+        all.sort_by(|a, b| a.pci.cmp(&b.pci));
+        self.all_gpus = Bounded::within(all);
         self.gpus_now.clone_from(&listing.now);
         if !self.gpus_listed || self.gpus != listing.gpus || self.installed != listing.installed {
             self.gpus_listed = true;
@@ -56,7 +61,7 @@ impl Store {
         match self.troubles.get(&SourceName::Nvml) {
             Some(trouble) => Some(trouble.what.clone()),
             None if !self.nvml_looked => Some("NVML was not read yet, or its source is disabled".to_owned()),
-            None if self.all_gpus.is_empty() => {
+            None if self.all_gpus.as_slice().is_empty() => {
                 Some("the NVIDIA driver is not loaded, and the PCI bus has no NVIDIA GPU".to_owned())
             }
             None => None,

@@ -5,7 +5,7 @@ use mainstay_signal::{Meter, TEMPLATES_MAX, Tally, UnrecognisedCounts};
 use serde::{Deserialize, Serialize};
 
 use super::xids::{NvmlXids, Xids};
-use super::{JournalCounts, LogPosition, Store};
+use super::{GPUS_MAX, JournalCounts, LogPosition, NICS_MAX, Store};
 use crate::sources::nvml::NvmlVersions;
 use crate::sources::versions::Versions;
 
@@ -30,8 +30,8 @@ pub struct StoredState {
     #[serde(default)]
     gpus_listed: bool,
     #[serde(default)]
-    all_gpus: Vec<Gpu>,
-    nics: Vec<Nic>,
+    all_gpus: Bounded<Gpu, GPUS_MAX>,
+    nics: Bounded<Nic, NICS_MAX>,
     meter: Meter,
     #[serde(default)]
     journal: JournalCounts,
@@ -66,7 +66,7 @@ impl Store {
             gpus,
             all_gpus,
             all_nics: nics.clone(),
-            nics,
+            nics: nics.into(),
             sequence: sequence.saturating_add(SEQUENCES_PASSED),
             ..Self::new(its)
         })
@@ -76,7 +76,7 @@ impl Store {
     /// another sits in its place.
     #[must_use]
     pub fn after(kept: &StoredState, boot: BootId) -> Self {
-        let all_gpus = if kept.format == FORMAT { kept.all_gpus.clone() } else { Vec::new() };
+        let all_gpus = if kept.format == FORMAT { kept.all_gpus.clone() } else { Bounded::new() };
         Self { all_gpus, ..Self::new(boot) }
     }
 

@@ -199,7 +199,8 @@ pub(crate) fn takes_orders(state: &State, node: &Node) -> Orders {
 /// Gives the order that the stage needs. It is stored by an effect of its own.
 pub(super) fn give(state: &mut State, id: NodeIndex, now: Timestamp) {
     if let Some(new) = due(state, state.node(id), now) {
-        state.node_mut(id).status.add_order(&new);
+        let forgotten = state.node_mut(id).status.add_order(&new);
+        state.losses.orders += u64::from(forgotten.is_some());
     }
 }
 

@@ -71,7 +71,7 @@ enum Listed {
 
 /// Entries that rebuild this engine.
 pub(super) fn entries(engine: &Engine) -> Vec<Entry> {
-    let Engine { state, index: _, cell_record, auditor: _, decided_at, evaluated: _ } = engine;
+    let Engine { state, index: _, cell_record, auditor: _, losses: _, decided_at, evaluated: _ } = engine;
     // No `..`, here and below: a new field must be carried over or rebuilt.
     let State {
         catalogue: _,
@@ -87,6 +87,7 @@ pub(super) fn entries(engine: &Engine) -> Vec<Entry> {
         free: _,
         gangs,
         counts: _,
+        losses: _,
     } = state;
     let begin = EngineState { decided_at: *decided_at, cell_record: cell_record.clone() };
     let mut entries = vec![Entry::Begin(Box::new(begin))];

@@ -172,7 +172,7 @@ fn fold_report(state: &mut State, index: &mut Index, name: &NodeName, report: &R
     if is_old {
         return;
     }
-    health::stamp(catalogue, &mut node.status, &report.boot_id, report.evidence.as_slice(), at);
+    let stamped = health::stamp(catalogue, &mut node.status, &report.boot_id, report.evidence.as_slice(), at);
     let driver = node.report.as_ref().map(|last| &last.inventory.driver);
     let has_new_driver = driver != Some(&report.inventory.driver);
     // Every report repeats the inventory, which rarely changes.
@@ -191,6 +191,7 @@ fn fold_report(state: &mut State, index: &mut Index, name: &NodeName, report: &R
         results: report.results.as_slice().to_vec(),
         unrecognised: report.unrecognised.clone(),
     }));
+    state.losses.evidence += u64::from(stamped.uncounted);
     if has_new_driver {
         shared_cause::move_node(state, index, id);
     }
@@ -240,9 +241,10 @@ fn fold_stored_gone(state: &mut State, index: &mut Index, name: &NodeName, at: T
 }
 
 fn fold_asked(state: &mut State, index: &mut Index, (gang, node): (&GangId, &NodeName), asked: Asked) {
-    if let Some(gang) = state.gangs.ask(gang, node, asked) {
+    match state.gangs.ask(gang, node, asked) {
         // The request counts for every node of the gang that is being drained.
-        index.mark_emptying(&gang.nodes);
+        Ok(gang) => index.mark_emptying(&gang.nodes),
+        Err(forgotten) => state.losses.checkpoint_requests += u64::try_from(forgotten).unwrap_or(u64::MAX),
     }
     index.changed.extend(state.names.get(node));
 }

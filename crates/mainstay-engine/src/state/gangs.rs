@@ -55,17 +55,16 @@ impl Gangs {
         gangs
     }
 
-    /// A checkpoint request to a gang. Returns the gang if it is known.
-    pub(super) fn ask(&mut self, gang: &GangId, node: &NodeName, asked: Asked) -> Option<&Gang> {
+    /// A checkpoint request to a gang. Returns the gang if it is known, and otherwise the number of forgotten requests.
+    pub(super) fn ask(&mut self, gang: &GangId, node: &NodeName, asked: Asked) -> Result<&Gang, usize> {
         if let Some(gang) = self.list.get_mut(gang) {
             gang.asked.insert(node.clone(), asked);
-            return Some(gang);
+            return Ok(gang);
         }
-        if self.early_asked.len() >= EARLY_ASKED_MAX {
-            self.early_asked.pop_first();
-        }
+        let is_full = self.early_asked.len() >= EARLY_ASKED_MAX && !self.early_asked.contains_key(gang);
+        let forgotten = if is_full { self.early_asked.pop_first() } else { None };
         self.early_asked.entry(gang.clone()).or_default().insert(node.clone(), asked);
-        None
+        Err(forgotten.map_or(0, |(_, asked)| asked.len()))
     }
 
     /// Updates the names of unknown nodes that a gang runs on.
@@ -144,4 +143,27 @@ fn mark_unless_idle(state: &State, index: &mut Index, id: NodeIndex) {
 /// Returns the items of `these` that are not in `those`. Both are sorted.
 fn missing<'a, T: Ord>(these: &'a [T], those: &'a [T]) -> impl Iterator<Item = &'a T> {
     these.iter().filter(|one| those.binary_search(one).is_err())
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_model::{GangName, Namespace};
+    use mainstay_remedy::drain::Answer;
+
+    use super::*;
+
+    #[test]
+    fn of_too_many_early_requests_the_forgotten_ones_are_counted() {
+        let gang = |number: usize| GangId {
+            namespace: Namespace::parse("training").unwrap(),
+            name: GangName::parse(&format!("g{number:05}")).unwrap(),
+        };
+        let node = |name: &str| NodeName::parse(name).unwrap();
+        let asked = Asked { drain: Timestamp(0), answer_by: Timestamp(1), answer: Answer::Pending };
+        let mut gangs = Gangs::default();
+        let mut forgotten = |number: usize, on: &str| gangs.ask(&gang(number), &node(on), asked).err();
+        assert!((0..EARLY_ASKED_MAX).all(|number| forgotten(number, "n1") == Some(0)));
+        assert_eq!(forgotten(0, "n2"), Some(0), "the gang has a place");
+        assert_eq!(forgotten(EARLY_ASKED_MAX, "n1"), Some(2), "both requests of the first gang");
+    }
 }

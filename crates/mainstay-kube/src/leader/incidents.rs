@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::Leader;
 use crate::audit_log::Entry;
 use crate::error::Error;
+use crate::metrics::List;
 use crate::world::{StoredIncident, same};
 use crate::write::{EventObject, NewEvent, Target, Write};
 
@@ -188,7 +189,7 @@ impl Leader<'_> {
             opened_at: stored.map_or_else(|| incident.since.into(), |stored| stored.opened_at),
             closed_at: None,
             lost_gpu_seconds: stored.map_or(0, |stored| stored.lost_gpu_seconds),
-            nodes: Bounded::within(incident.nodes.iter().take(72).cloned()),
+            nodes: self.fitting(List::IncidentNodes, &incident.nodes),
             evidence: self.evidence(incident, stored),
             actions: self.actions(incident),
             conditions: Conditions::default(),
@@ -216,8 +217,7 @@ impl Leader<'_> {
                 });
             }
         }
-        all.truncate(32);
-        Bounded::within(all)
+        self.fitting(List::IncidentEvidence, &all)
     }
 
     /// Dry-run decisions with their outcomes.
@@ -237,8 +237,13 @@ impl Leader<'_> {
                 });
             }
         }
-        all.truncate(64);
-        Bounded::within(all)
+        self.fitting(List::IncidentActions, &all)
+    }
+
+    /// The first items, as many as the list has room for. The others are counted.
+    fn fitting<T: Clone, const MAX: usize>(&self, list: List, all: &[T]) -> Bounded<T, MAX> {
+        self.metrics.lost(list, all.len().saturating_sub(MAX));
+        Bounded::within(all.iter().take(MAX).cloned())
     }
 
     /// Exports incidents that were kept long enough, and deletes them.

@@ -132,3 +132,15 @@ fn a_gang_promises_what_the_weakest_of_its_pods_that_promise_does() {
     gangs.gone(&Key { namespace: Some("a".into()), name: "r1".into() });
     assert_eq!(contract(&mut gangs), Some(Contract::OnRequest));
 }
+
+#[test]
+fn nodes_beyond_the_size_of_a_gang_are_counted() {
+    let mut gangs = Gangs::default();
+    for number in 0..GANG_NODES_MAX + 2 {
+        gangs.is(&pod(&format!("r{number}"), &format!("n{number}"), &json!({}), Some(("batch/v1", "Job", "train"))));
+    }
+    assert!(
+        matches!(gangs.flush().as_slice(), [Fact::Gang { facts, .. }] if facts.nodes.as_slice().len() == GANG_NODES_MAX)
+    );
+    assert_eq!([gangs.take_lost_nodes(), gangs.take_lost_nodes()], [2, 0]);
+}

@@ -75,6 +75,8 @@ catalogue! {
         "Circuit breakers that are not closed and that the status of the Cell has no place for.";
     CELL_OUTCOMES_LOST: Counter<0> = "mainstay_cell_outcomes_lost_total", One, [], 1, [Controller],
         "Outcomes of findings that the rule counters of the Cell have no place for.";
+    LIST_ITEMS_LOST: Counter<1> = "mainstay_list_items_lost_total", One, ["list"], FIXED, [Controller, Agent],
+        "Items that a list of limited length had no room for, counted each time the list is made.";
     AUDIT_LOG_LINES: Counter<0> = "mainstay_audit_log_lines_total", One, [], 1, [Controller],
         "Lines written to the audit log.";
     AUDIT_LOG_FAILURES: Counter<0> = "mainstay_audit_log_failures_total", One, [], 1, [Controller],

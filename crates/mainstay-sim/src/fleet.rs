@@ -9,6 +9,7 @@ use mainstay_model::{
     TextError,
 };
 
+use crate::Situation;
 use crate::fault_schedule::FleetShape;
 
 /// GPUs of a node, and adapters of the compute fabric: one for each GPU.
@@ -92,6 +93,24 @@ impl NodeKind {
             Self::Hgx => POOL.get(),
             Self::Mig => MIG_POOL.get(),
             Self::Nvl72 => NVL72_POOL.get(),
+        }
+    }
+
+    /// What it is counted as when a rule removes a node of this kind.
+    pub(crate) const fn removal(self) -> Situation {
+        match self {
+            Self::Hgx => Situation::RemovalHgx,
+            Self::Mig => Situation::RemovalMig,
+            Self::Nvl72 => Situation::RemovalNvl72,
+        }
+    }
+
+    /// What it is counted as when a job begins on nodes of this kind.
+    pub(crate) const fn job(self) -> Situation {
+        match self {
+            Self::Hgx => Situation::JobHgx,
+            Self::Mig => Situation::JobMig,
+            Self::Nvl72 => Situation::JobNvl72,
         }
     }
 

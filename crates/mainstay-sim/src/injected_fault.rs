@@ -3,7 +3,7 @@
 
 use mainstay_model::{Mode, PlannedWork, RequestKind, Span, Timestamp};
 
-use crate::{FaultClass, ScheduledFault};
+use crate::{FaultClass, InjectionKind, ScheduledFault};
 
 /// One injected fault and the time at which it begins.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,4 +68,61 @@ pub(crate) enum Incident {
     HungJob { number: u32, lasts: Span },
     /// A GPU breaks, and the part takes weeks.
     PartOnBackOrder { fault: ScheduledFault },
+    /// Small jobs of other users take every free node.
+    SparesTaken { lasts: Span },
+    /// An operator raises the capacity floor of every pool.
+    FloorRaised { lasts: Span },
+}
+
+// === impl InjectedFault ===
+
+impl InjectedFault {
+    /// The kind under which it is counted. The seeds must contain every kind.
+    pub(crate) const fn kind(&self) -> InjectionKind {
+        match self {
+            Self::Fault(_) => InjectionKind::Fault,
+            Self::FalseAlarms { .. } => InjectionKind::FalseAlarms,
+            Self::Restart { .. } => InjectionKind::Restart,
+            Self::Stall { .. } => InjectionKind::Stall,
+            Self::Mode { mode: Mode::Observe, .. } => InjectionKind::ModeObserve,
+            Self::Mode { mode: Mode::Propose | Mode::Act, .. } => InjectionKind::ModePropose,
+            Self::Approves => InjectionKind::Approves,
+            Self::Asks { kind: RequestKind::Hold, .. } => InjectionKind::AsksHold,
+            Self::Asks { kind: RequestKind::Quarantine, .. } => InjectionKind::AsksQuarantine,
+            // A node that is retired is drained first.
+            Self::Asks { kind: RequestKind::Drain | RequestKind::Retire, .. } => InjectionKind::AsksDrain,
+            Self::Asks { kind: RequestKind::Return, .. } => InjectionKind::AsksReturn,
+            Self::Cordoned { .. } => InjectionKind::Cordoned,
+            Self::Planned { planned: PlannedWork::Upgrade, .. } => InjectionKind::Upgrade,
+            Self::Planned {
+                planned: PlannedWork::Maintenance | PlannedWork::Bootstrap | PlannedWork::Nothing, ..
+            } => InjectionKind::Maintenance,
+            Self::Swapped { .. } => InjectionKind::Swapped,
+            Self::Silent { .. } => InjectionKind::Silent,
+            Self::Unready { .. } => InjectionKind::Unready,
+            Self::Recreated { .. } => InjectionKind::Recreated,
+            Self::Flaky { .. } => InjectionKind::Flaky,
+            Self::Incident(incident) => incident.kind(),
+        }
+    }
+}
+
+// === impl Incident ===
+
+impl Incident {
+    const fn kind(&self) -> InjectionKind {
+        match self {
+            Self::AgentRollout { .. } => InjectionKind::AgentRollout,
+            Self::Partition { .. } => InjectionKind::Partition,
+            Self::FaultDuringTests { .. } => InjectionKind::FaultDuringTests,
+            Self::CrashedJob { .. } => InjectionKind::CrashedJob,
+            Self::CordonUndone { .. } => InjectionKind::CordonUndone,
+            Self::TwoNodesOfOneGang { .. } => InjectionKind::TwoNodesOfOneGang,
+            Self::TwoGpusOfOneNode { .. } => InjectionKind::TwoGpusOfOneNode,
+            Self::HungJob { .. } => InjectionKind::HungJob,
+            Self::PartOnBackOrder { .. } => InjectionKind::PartOnBackOrder,
+            Self::SparesTaken { .. } => InjectionKind::SparesTaken,
+            Self::FloorRaised { .. } => InjectionKind::FloorRaised,
+        }
+    }
 }

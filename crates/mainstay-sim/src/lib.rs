@@ -19,6 +19,7 @@ mod job;
 mod live;
 mod machine;
 mod model;
+mod occurrence;
 mod options;
 mod outcome;
 mod property;
@@ -48,6 +49,7 @@ pub use live::{
     LiveOptions, NodeView, Step,
 };
 pub use model::{ALL_RATES, BadSetting as BadFigure, FailureModel, Parameter, Rates};
+pub use occurrence::{InjectionKind, Situation, occurrences};
 pub use options::{
     CheckpointPolicy, DAYS_MAX, DrainTool, GPUS_MAX, GPUS_MIN, GPUS_PER_NODE, JOBS_MAX, Options, Policies, Setting,
     SettingKind, settings,

@@ -44,8 +44,9 @@ use event::{Event, EventQueue};
 use fact_delivery::FactQueue;
 use lemons::LemonStatus;
 
-/// The share of each pool that stays in service in a mixed fleet.
+/// The share of each pool that stays in service in a mixed fleet, and what an operator raises it to for a while.
 const FLOOR: Ppm = Ppm(700_000);
+const RAISED_FLOOR: Ppm = Ppm(970_000);
 
 /// Whether the store delivers facts at once or late, reordered and with losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,8 +133,12 @@ pub(crate) struct World {
     stopped_rules: BTreeSet<(NodeKind, RuleName)>,
     /// Faults that begin during the next tests.
     during_tests: VecDeque<ScheduledFault>,
-    /// Which incidents happened, and how often.
-    incidents: BTreeMap<&'static str, u64>,
+    /// What happened, by its key, and how often.
+    counted: BTreeMap<&'static str, u64>,
+    /// Approvals that an operator gives as soon as something is proposed.
+    approvals_due: u32,
+    /// The share of each pool that stays in service in a mixed fleet.
+    floor: Ppm,
     /// Nothing breaks any more.
     calm: bool,
     /// Since when the brain knows that nothing may be done.
@@ -187,7 +192,9 @@ impl World {
             breakers_seen: BTreeMap::new(),
             stopped_rules: BTreeSet::new(),
             during_tests: VecDeque::new(),
-            incidents: BTreeMap::new(),
+            counted: BTreeMap::new(),
+            approvals_due: 0,
+            floor: FLOOR,
             calm: false,
             observing_since: None,
             diary: None,
@@ -318,6 +325,9 @@ impl World {
                 Execution::DryRun => {}
             }
         }
+        if self.approvals_due > 0 && !self.calm {
+            self.approves();
+        }
     }
 
     /// How many nodes of a rack may be out at once. A rack of the large kind has more nodes.
@@ -384,7 +394,7 @@ impl World {
             },
             floor: match self.hall {
                 Hall::Uniform => None,
-                Hall::Mixed => Some(NodeLimit::Share(FLOOR)),
+                Hall::Mixed => Some(NodeLimit::Share(self.floor)),
             },
             ..Policy::new(kind.pool())
         }

@@ -14,7 +14,7 @@ use crate::{FaultClass, ScheduledFault};
 const FAULTS_OF_EACH_CLASS: u64 = 3;
 const MORE_FAULTS: u64 = 40;
 const OTHERS: u64 = 90;
-const INCIDENTS: u64 = 54;
+const INCIDENTS: u64 = 66;
 
 /// Nothing that a person or a tool does lasts longer.
 const LASTS_MAX: f64 = 2.0 * 3_600.0;
@@ -109,7 +109,7 @@ fn incident(seed: u64, number: u64) -> InjectionEvent {
     let lasts = lasts(&mut chance);
     let key = seed << 20 ^ number;
     let fault = |class| ScheduledFault { at, class, node, device: (number % 4) as u32, key };
-    let incident = match number % 9 {
+    let incident = match number % 11 {
         0 => Incident::AgentRollout { first: node, nodes: 32, down: Span(lasts.0 / 4) },
         1 => Incident::Partition { node, lasts },
         2 => Incident::FaultDuringTests { fault: fault(FaultClass::GpuHardFault) },
@@ -118,6 +118,8 @@ fn incident(seed: u64, number: u64) -> InjectionEvent {
         5 => Incident::TwoNodesOfOneGang { fault: fault(FaultClass::GpuHbmUncorrectable) },
         6 => Incident::HungJob { number: chance.below(NODES), lasts },
         7 => Incident::TwoGpusOfOneNode { fault: fault(FaultClass::GpuHbmUncorrectable) },
+        8 => Incident::SparesTaken { lasts },
+        9 => Incident::FloorRaised { lasts },
         _ => Incident::PartOnBackOrder { fault: fault(FaultClass::GpuHardFault) },
     };
     InjectionEvent { at, trouble: InjectedFault::Incident(incident) }

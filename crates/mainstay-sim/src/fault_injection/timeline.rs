@@ -65,6 +65,10 @@ fn incident_in_words(incident: &Incident) -> String {
         Incident::TwoNodesOfOneGang { fault } => format!("{} on two nodes of one gang", fault.class.word()),
         Incident::HungJob { lasts, .. } => format!("a job hangs for {} s", lasts.0 / 1_000),
         Incident::PartOnBackOrder { fault } => format!("{} needs a part that takes weeks", name(fault.node)),
+        Incident::SparesTaken { lasts } => format!("small jobs take every free node for {} s", lasts.0 / 1_000),
+        Incident::FloorRaised { lasts } => {
+            format!("an operator raises the capacity floors for {} s", lasts.0 / 1_000)
+        }
     }
 }
 

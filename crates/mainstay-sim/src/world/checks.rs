@@ -11,7 +11,7 @@ use super::World;
 use crate::fleet::NodeKind;
 use crate::machine::{Fault, Machine, Repaired};
 use crate::property::UNREACHABLE;
-use crate::{FaultClass, fleet};
+use crate::{FaultClass, InjectionKind, Situation, fleet};
 
 /// A person's word is heeded within this time: the longest stall of a watch, the latest fact, and a moment.
 const HEEDED_WITHIN: Span = Span::minutes(25);
@@ -139,15 +139,25 @@ impl World {
     pub(crate) fn happened(&self) -> BTreeMap<String, u64> {
         let brain = &self.books.brain;
         let mut happened: BTreeMap<String, u64> = self.books.faults().collect();
-        happened.insert("restart".to_owned(), brain.restarts);
-        happened.insert("lost-effect".to_owned(), brain.effects_lost);
-        happened.insert("spent-budget".to_owned(), brain.waits.get(&WaitingOn::Budget).copied().unwrap_or(0));
         happened.insert("taken-out".to_owned(), self.books.quarantines.total);
         happened.insert("late-fact".to_owned(), self.wire.late);
-        happened.insert("spent-floor".to_owned(), brain.waits.get(&WaitingOn::CapacityFloor).copied().unwrap_or(0));
-        happened.extend(self.incidents.iter().map(|(what, times)| ((*what).to_owned(), *times)));
-        for (state, times) in &self.breakers_seen {
-            happened.insert(format!("breaker-{state}"), *times);
+        let counted = |word: &'static str| self.counted.get(word).copied().unwrap_or(0);
+        happened.extend(InjectionKind::ALL.map(|kind| (kind.word().to_owned(), counted(kind.word()))));
+        let waited = |on: WaitingOn| brain.waits.get(&on).copied().unwrap_or(0);
+        let breakers = |state: &'static str| self.breakers_seen.get(state).copied().unwrap_or(0);
+        for situation in Situation::ALL {
+            let times = match situation {
+                Situation::LostEffect => brain.effects_lost,
+                Situation::SpentBudget => waited(WaitingOn::Budget),
+                Situation::SpentFloor => waited(WaitingOn::CapacityFloor),
+                Situation::BreakerOpen => breakers("open"),
+                Situation::BreakerHalfOpen => breakers("half-open"),
+                Situation::BreakerClosed => breakers("closed"),
+                Situation::PodsLeftBehind | Situation::DrainWithoutSpare => counted(situation.word()),
+                Situation::RemovalHgx | Situation::RemovalMig | Situation::RemovalNvl72 => counted(situation.word()),
+                Situation::JobHgx | Situation::JobMig | Situation::JobNvl72 => counted(situation.word()),
+            };
+            happened.insert(situation.word().to_owned(), times);
         }
         happened
     }

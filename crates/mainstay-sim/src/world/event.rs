@@ -161,6 +161,7 @@ pub(super) enum FaultEnd {
     Unready,
     Flaky,
     Stall,
+    Floor,
     /// Unplanned work of people on a node.
     Work,
 }

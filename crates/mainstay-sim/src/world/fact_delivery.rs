@@ -7,6 +7,7 @@ use mainstay_model::{Bounded, CellFacts, Checkpoints, Contract, Epoch, Fact, Gan
 
 use super::event::Event;
 use super::{StoreBehaviour, World};
+use crate::fleet::NodeKind;
 use crate::job::{CheckpointRequest, Job, State};
 use crate::rng::{Purpose, span_seconds, stream};
 
@@ -14,6 +15,7 @@ use crate::rng::{Purpose, span_seconds, stream};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Object {
     Cell,
+    Policy(NodeKind),
     Node(u32),
     Report(u32),
     Record(u32),

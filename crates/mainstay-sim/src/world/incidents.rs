@@ -1,16 +1,16 @@
 //! Incidents that meet jobs, agents and repairs at a bad moment: agents that are rolled out while orders wait, partitions,
 //! faults during tests, crashed and hung jobs, operators who undo a cordon, and parts that take weeks.
 
-use mainstay_model::{OrderOutcome, Ready, RepairStep, Response, Schedulable, Serial, Span, Task, Verdict};
+use mainstay_model::{Contract, OrderOutcome, Ready, RepairStep, Response, Schedulable, Serial, Span, Task, Verdict};
 
-use super::World;
 use super::event::{Event, FaultEnd};
+use super::{RAISED_FLOOR, World};
 use crate::fleet::gpu_place;
 use crate::injected_fault::Incident;
-use crate::job::State;
+use crate::job::{Job, JobSpec, State};
 use crate::machine::Power;
 use crate::signature::SignatureChoice;
-use crate::{Cause, FaultClass, ScheduledFault};
+use crate::{Cause, FaultClass, InjectionKind, ScheduledFault};
 
 /// A rollout goes from node to node this fast.
 const ROLLOUT_EVERY: Span = Span::seconds(20);
@@ -20,6 +20,9 @@ const INTO_TESTS: Span = Span::minutes(5);
 
 /// The application errors that each GPU of a crashed job logs: an illegal address, a page fault, a stopped channel.
 const CRASH_CODES: [&str; 3] = ["13, Graphics SM Warp Exception", "31, MMU Fault", "43, Ch 00000010"];
+
+/// What the names of the jobs that take spare nodes begin with.
+const SMALL_JOB: &str = "small-";
 
 /// What a memory error logs that stopped one process only.
 const CONTAINED: &str = "Contained: DRAM";
@@ -42,12 +45,13 @@ impl World {
             Incident::TwoGpusOfOneNode { fault } => self.two_gpus_of_one_node(&fault),
             Incident::HungJob { number, lasts } => self.job_hangs(number, lasts),
             Incident::PartOnBackOrder { fault } => self.part_is_on_back_order(&fault),
+            Incident::SparesTaken { lasts } => self.spares_are_taken(lasts),
+            Incident::FloorRaised { lasts } => {
+                self.sets_floor(RAISED_FLOOR);
+                self.ends_after(0, FaultEnd::Floor, lasts);
+                self.counts(InjectionKind::FloorRaised.word());
+            }
         }
-    }
-
-    /// An incident happened; not all that are planted do.
-    fn counts(&mut self, what: &'static str) {
-        *self.incidents.entry(what).or_default() += 1;
     }
 
     /// An agent stops to be replaced. What it had begun ends without a result that anybody could trust.
@@ -67,7 +71,7 @@ impl World {
         }
         machine.silent_until = Some(now + down);
         self.agenda.add(now + down, Event::Ends { node, ending: FaultEnd::Silence });
-        self.counts("agent-rollout");
+        self.counts(InjectionKind::AgentRollout.word());
     }
 
     /// The API server hears neither kubelet nor agent of a machine that works on.
@@ -80,7 +84,7 @@ impl World {
         self.machine(node).silent_until = Some(now + lasts);
         self.agenda.add(now + lasts, Event::Ends { node, ending: FaultEnd::Silence });
         self.agenda.add(now + lasts, Event::Ends { node, ending: FaultEnd::Unready });
-        self.counts("partition");
+        self.counts(InjectionKind::Partition.word());
     }
 
     /// Tests begin: one of the faults that wait for that begins a little later, on another GPU each time.
@@ -99,7 +103,7 @@ impl World {
         let Some(fault) = self.during_tests.pop_front() else { return };
         let at = self.now + INTO_TESTS;
         self.agenda.add(at, Event::Breaks { onset: Box::new(ScheduledFault { at, node, ..fault }) });
-        self.counts("fault-during-tests");
+        self.counts(InjectionKind::FaultDuringTests.word());
     }
 
     /// A job crashes: each of its GPUs logs what a program that crashes leaves behind, and nothing is broken.
@@ -125,7 +129,7 @@ impl World {
             self.will_report(node);
         }
         self.hits(node, Cause::Fault(FaultClass::SoftwareAndWatchdog), key);
-        self.counts("crashed-job");
+        self.counts(InjectionKind::CrashedJob.word());
     }
 
     /// An operator removes Mainstay's taint from the next node that has it.
@@ -138,19 +142,19 @@ impl World {
         machine.facts.schedulable = if by_others { Schedulable::NotByOthers } else { Schedulable::Yes };
         self.notes(|| format!("an operator undoes the cordon of {}", crate::fleet::name(node)));
         self.tell_node(node);
-        self.counts("undone-cordon");
+        self.counts(InjectionKind::CordonUndone.word());
     }
 
     /// Two nodes of the largest gang break at once, and its job could go on.
     fn two_nodes_of_one_gang(&mut self, fault: &ScheduledFault) {
-        let runs = |job: &&crate::job::Job| job.state == State::Running && job.stuck.is_none() && job.nodes.len() >= 2;
+        let runs = |job: &&Job| job.state == State::Running && job.stuck.is_none() && job.nodes.len() >= 2;
         let Some(job) = self.jobs.iter().filter(runs).max_by_key(|job| (job.nodes.len(), job.number)) else { return };
         let voice = self.voices.in_manner(fault.class, SignatureChoice::Saying("Row Remapper: New row"));
         let both = [job.nodes[0], job.nodes[job.nodes.len() / 2]];
         for (node, number) in both.into_iter().zip(0..) {
             self.breaks_as(&ScheduledFault { node, key: fault.key ^ number << 50, ..*fault }, voice);
         }
-        self.counts("two-nodes-of-one-gang");
+        self.counts(InjectionKind::TwoNodesOfOneGang.word());
     }
 
     /// A GPU breaks, and the next one logs the same error. It works, but that is unknown before it was reset.
@@ -161,18 +165,41 @@ impl World {
         if machine.power != Power::Up || !machine.faults.is_empty() {
             return;
         }
-        machine.hears(&format!("NVRM: Xid (PCI:{}): 94, pid=7062, {CONTAINED}", gpu_place(fault.device + 1)), now);
+        let next = (fault.device + 1) % machine.kind.gpus();
+        machine.hears(&format!("NVRM: Xid (PCI:{}): 94, pid=7062, {CONTAINED}", gpu_place(next)), now);
         self.breaks_as(fault, voice);
-        self.counts("two-gpus-of-one-node");
+        self.counts(InjectionKind::TwoGpusOfOneNode.word());
+    }
+
+    /// Small jobs take every free node, so that no stopped job finds a spare.
+    fn spares_are_taken(&mut self, lasts: Span) {
+        for node in self.free.clone() {
+            let Ok(number) = u32::try_from(self.jobs.len()) else { return };
+            let wish = JobSpec {
+                kind: SMALL_JOB,
+                submitted_at: self.now,
+                nodes: 1,
+                contract: Contract::None,
+                save: Span::seconds(30),
+                start: Span::seconds(30),
+                work: lasts,
+                period: Span::minutes(10),
+                pause: Span::ZERO,
+                saved: Span::ZERO,
+            };
+            self.jobs.push(Job::new(number, wish));
+            self.begins(number, &[node]);
+            self.counts(InjectionKind::SparesTaken.word());
+        }
     }
 
     /// A job stops making progress, and its pods go on as if nothing were wrong.
     fn job_hangs(&mut self, number: u32, lasts: Span) {
-        let runs = |job: &&crate::job::Job| job.state == State::Running && job.stuck.is_none();
+        let runs = |job: &&Job| job.state == State::Running && job.stuck.is_none();
         let running: Vec<u32> = self.jobs.iter().filter(runs).map(|job| job.number).collect();
         let Some(job) = running.get(number as usize % running.len().max(1)).copied() else { return };
         self.sticks(job, Cause::Fault(FaultClass::SoftwareAndWatchdog), lasts);
-        self.counts("hung-job");
+        self.counts(InjectionKind::HungJob.word());
     }
 
     /// A GPU breaks for good, and its part does not come before the end of the run.
@@ -188,6 +215,6 @@ impl World {
         for fault in &mut machine.faults {
             fault.mends_at = Some(RepairStep::Replace);
         }
-        self.counts("part-on-back-order");
+        self.counts(InjectionKind::PartOnBackOrder.word());
     }
 }

@@ -12,7 +12,7 @@ use crate::job::{CheckpointRequest, State, StopSource};
 use crate::machine::{Machine, Power};
 use crate::model::Parameter;
 use crate::rng::{Purpose, span_seconds, stream};
-use crate::{Cause, FaultClass};
+use crate::{Cause, FaultClass, Situation};
 
 /// A scheduler makes a pass at most this often.
 const PASS: Span = Span::seconds(10);
@@ -79,7 +79,11 @@ impl World {
         (nodes.len() == wanted).then_some(nodes)
     }
 
-    fn begins(&mut self, job: u32, nodes: &[u32]) {
+    pub(super) fn begins(&mut self, job: u32, nodes: &[u32]) {
+        if let Some(node) = nodes.first() {
+            let kind = self.machine(*node).kind;
+            self.counts(kind.job().word());
+        }
         for node in nodes {
             self.free.remove(node);
             self.machine(*node).job = Some(job);
@@ -251,6 +255,7 @@ impl World {
             if self.machine(*node).power == Power::Down {
                 self.machine(*node).left_behind = Some(job);
                 self.job(job).left_behind.insert(*node);
+                self.counts(Situation::PodsLeftBehind.word());
             }
             self.settle_free(*node);
             self.tool_reboots(*node);
@@ -383,6 +388,9 @@ impl World {
         if self.job(job).state != State::Running || self.job(job).leaving.is_some() {
             return;
         }
+        if by == StopSource::Brain && !self.has_spare(job) {
+            self.counts(Situation::DrainWithoutSpare.word());
+        }
         self.job(job).leaving = Some(by);
         let (contract, save, goes_on) = {
             let job = self.job(job);
@@ -394,6 +402,13 @@ impl World {
         };
         let turn = self.job(job).turn;
         self.agenda.add(self.now + owed, Event::Left { job, turn });
+    }
+
+    /// Whether a job could start again on another node of its pool in place of one that it loses.
+    fn has_spare(&self, job: u32) -> bool {
+        let kind = |node: &u32| self.machines[*node as usize].kind;
+        let pool = self.jobs[job as usize].nodes.first().map(kind);
+        self.free.iter().any(|node| Some(kind(node)) == pool)
     }
 
     pub(super) fn left(&mut self, job: u32, turn: u32) {

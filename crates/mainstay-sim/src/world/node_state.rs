@@ -65,6 +65,8 @@ impl World {
                 }
                 self.taken_out(node);
                 self.check_crash(node, line);
+                let kind = self.machines[node as usize].kind;
+                self.counts(kind.removal().word());
             }
         }
         if before.stage == Stage::Qualifying && line.stage != Stage::Qualifying {

@@ -4,7 +4,7 @@
 use anyhow::ensure;
 use mainstay_engine::Guard;
 use mainstay_model::WaitingOn;
-use mainstay_sim::{FaultClass, STORM_NODES, SeedRun};
+use mainstay_sim::{STORM_NODES, SeedRun, occurrences};
 use std::collections::BTreeMap;
 
 use super::parallel::parallel_map;
@@ -53,23 +53,7 @@ fn run_seeds(seeds: u64) -> anyhow::Result<Measurement> {
         }
     }
     let decisions: u64 = weathered.iter().map(|one| one.decisions).sum();
-    let kinds = FaultClass::ALL.map(FaultClass::word).into_iter().chain([
-        "lost-effect",
-        "restart",
-        "spent-budget",
-        "breaker-open",
-        "breaker-half-open",
-        "breaker-closed",
-        "agent-rollout",
-        "partition",
-        "fault-during-tests",
-        "crashed-job",
-        "undone-cordon",
-        "two-nodes-of-one-gang",
-        "hung-job",
-        "part-on-back-order",
-    ]);
-    let least = kinds.map(|kind| (happened.get(kind).copied().unwrap_or(0), kind)).min();
+    let least = occurrences().map(|kind| (happened.get(kind).copied().unwrap_or(0), kind)).min();
     let (times, kind) = least.unwrap_or_default();
     if seeds >= BY_HAND {
         ensure!(times >= OFTEN, "{kind} happened only {times} times");

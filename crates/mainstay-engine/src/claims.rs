@@ -65,15 +65,30 @@ fn takes_capacity(state: &State, node: &Node, permit: Permit) -> bool {
     state.is_on(Guard::Budget) && !node.presence.is_ours() && !is_decided
 }
 
-/// The grant of a node that enters a stage out of service.
+/// The grant of a node that enters a stage out of service: for the claim that removed it, with what that claim needs.
 pub(crate) fn grant(state: &State, node: &Node, now: Timestamp) -> Grant {
+    // A request that removes a node with a fault is the claim that was ruled, and the fault stays the cause.
+    let is_requested = node.removal().is_some_and(|removal| removal.rule == REQUEST);
     let by = match node.status.cause.as_ref() {
-        Some(cause) if cause.rule == REQUEST => ClaimSource::Request,
+        Some(cause) if is_requested || cause.rule == REQUEST => ClaimSource::Request,
         Some(_) => ClaimSource::Fault,
         None => ClaimSource::Window,
     };
+    let claimed = claim(state, node);
+    let needs = if claimed.by == by { claimed.needs } else { Need::Exclusive };
     let claim = ClaimId::of(by, node.name.as_str(), node.status.round);
-    Grant { claim, by, needs: Need::Exclusive, at: now, epoch: state.cell.epoch }
+    Grant { claim, by, needs, at: now, epoch: state.cell.epoch }
+}
+
+/// What the work of a stage needs at least. The claim of an operator who quarantines a node rises only when its jobs leave,
+/// and when it is repaired or tested.
+pub(crate) const fn needed_in(stage: Stage) -> Need {
+    match stage {
+        Stage::Repairing | Stage::Qualifying => Need::Exclusive,
+        Stage::Draining => Need::Stop,
+        Stage::Bootstrapping | Stage::InService | Stage::Suspect | Stage::Quarantined => Need::Cordon,
+        Stage::Maintenance | Stage::Upgrading | Stage::Held | Stage::Retired => Need::Cordon,
+    }
 }
 
 /// The grant of a claim that only needs the node to be avoided. It uses no budget.

@@ -85,6 +85,9 @@ fn end_tests(state: &mut State, id: NodeIndex, to: Stage, findings: &Findings, n
 
 /// Updates the grant of a node that entered a stage. A node that Mainstay treats has one. It ends when the node gets jobs
 /// again, so a node in service keeps it as long as Mainstay's cordon is there.
+///
+/// Tests after the planned work of others get a grant that the arbiter does not rule on. The node is out of service already,
+/// so the tests take no capacity from its pool. A refusal would only keep the node out longer or return it untested.
 pub(super) fn update_grant(state: &mut State, id: NodeIndex, now: Timestamp) {
     let node = state.node(id);
     let stage = node.status.stage;
@@ -96,7 +99,10 @@ pub(super) fn update_grant(state: &mut State, id: NodeIndex, now: Timestamp) {
         Need::Cordon | Need::Stop | Need::Exclusive => needs_grant || stage == Stage::Held,
     };
     let grant = node.status.grant.clone().filter(|grant| is_valid(grant));
-    let grant = grant.or_else(|| needs_grant.then(|| Box::new(claims::grant(state, node, now))));
+    let mut grant = grant.or_else(|| needs_grant.then(|| Box::new(claims::grant(state, node, now))));
+    if let Some(grant) = grant.as_mut().filter(|grant| grant.needs > Need::Avoid) {
+        grant.needs = grant.needs.max(claims::needed_in(stage));
+    }
     state.node_mut(id).status.grant = grant;
 }
 

@@ -4,7 +4,7 @@
 use mainstay_engine::why::{Unseen, Wait};
 use mainstay_engine::{Engine, Incident};
 use mainstay_model::{
-    BreakerLimits, ClaimSource, Effect, Fact, GpusUnavailable, Mode, NodeName, Observation, Outcome, Reason,
+    BreakerLimits, ClaimSource, Effect, Fact, GpusUnavailable, Mode, Need, NodeName, Observation, Outcome, Reason,
     Resolution, RuleName, Span, Stage, Step, Subject, Timestamp, Version, WaitingOn,
 };
 use mainstay_remedy::limits;
@@ -145,6 +145,34 @@ fn a_grant_names_who_asked_for_the_removal() {
     cell.settle(minute(5));
     let by = |node| cell.world.stored(&name(NodeName::parse, node)).unwrap().grant.as_ref().unwrap().by;
     assert_eq!([by("r1n1"), by("r2n1")], [ClaimSource::Fault, ClaimSource::Request]);
+}
+
+#[test]
+fn a_grant_is_for_the_claim_that_was_ruled_and_rises_with_the_treatment() {
+    let mut cell = Cell::small();
+    cell.happens(&format!("r1n1 {OFF_THE_BUS}"), minute(5));
+    cell.happens("ana quarantines r1n1", minute(5));
+    cell.happens("ana quarantines r2n1", minute(5));
+    cell.settle(minute(5));
+    let granted = |cell: &Cell, node| {
+        let grant = cell.world.stored(&name(NodeName::parse, node)).unwrap().grant.clone().unwrap();
+        (grant.by, grant.needs)
+    };
+    // Her request removes the faulty node as well, and needs no more than a cordon.
+    let asked = (ClaimSource::Request, Need::Cordon);
+    assert_eq!([granted(&cell, "r1n1"), granted(&cell, "r2n1")], [asked, asked]);
+    cell.happens("ana drains r2n1", minute(6));
+    cell.settle(minute(6));
+    assert_eq!(granted(&cell, "r2n1"), (ClaimSource::Request, Need::Stop));
+    cell.happens("ana returns r2n1", minute(7));
+    cell.settle(minute(7));
+    assert_eq!(cell.wait_of("r2n1"), (Stage::Qualifying, WaitingOn::Qualification));
+    assert_eq!(granted(&cell, "r2n1"), (ClaimSource::Request, Need::Exclusive));
+    // The repair of the fault needs the node for itself.
+    cell.happens("ana releases r1n1", minute(7));
+    cell.settle(minute(7));
+    assert_eq!(cell.wait_of("r1n1"), (Stage::Repairing, WaitingOn::Order));
+    assert_eq!(granted(&cell, "r1n1"), (ClaimSource::Request, Need::Exclusive));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use mainstay_model::{
     ActionKind, Bounded, BreakerLimits, Budget, CellFacts, DomainIndex, Epoch, Fact, Mode, NodeFacts, NodeLimit,
-    NodeName, Observation, OrderId, Persisted, Policy, PoolName, RateLimit, Request, RuleName, Span, Stage, Timestamp,
+    NodeName, Observation, OrderId, Persisted, Policy, PoolName, RateLimit, Request, RuleName, Span, Timestamp,
 };
 
 use gangs::CheckpointRequest;
@@ -177,7 +177,7 @@ impl State {
             Fact::NodeGone { node } => self.fold_node_gone(node, at),
             Fact::Report { node, report } => self.entry(node, at).fold_report(report),
             Fact::Recorded { node, persisted } => self.fold_recorded(node, persisted, at),
-            Fact::RecordGone { node } => self.fold_record_gone(node, at),
+            Fact::RecordGone { node } => self.fold_record_gone(node),
             Fact::Request { node, request } => self.fold_request(node, request.as_ref(), at),
             Fact::Gang { gang, facts } => self.work.fold_gang(gang, facts, at),
             Fact::GangGone { gang } => self.work.fold_gang_gone(gang),
@@ -245,12 +245,14 @@ impl State {
     }
 
     /// The stored status of a node was deleted. A registered node is then in service, as a new one is.
-    fn fold_record_gone(&mut self, name: &NodeName, at: Timestamp) {
+    fn fold_record_gone(&mut self, name: &NodeName) {
         let Some(node) = self.nodes.get_mut(name) else { return };
-        if node.registration().is_some() {
-            return self.fold_recorded(name, &Persisted::new(Stage::InService, at), at);
-        }
+        let before = node.presence();
         node.fold_record_gone();
+        let after = node.presence();
+        if let Some(membership) = node.registration().map(|registration| registration.membership) {
+            self.places.turn(&membership, before, after);
+        }
     }
 
     fn fold_recorded(&mut self, name: &NodeName, persisted: &Persisted, at: Timestamp) {

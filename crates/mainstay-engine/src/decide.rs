@@ -96,12 +96,13 @@ fn overtaken(state: &State, index: &Index, now: Timestamp) -> Vec<NodeIndex> {
     index.approval.iter().copied().filter(has_lost).collect()
 }
 
-/// The order of evaluation: nodes that are out of service first, because they may return; then by urgency, by time, and by
-/// name.
+/// The order of evaluation: nodes that are out of service first, also in a dry run, because they may give back their place;
+/// then by urgency, by time, and by name.
 fn priority(state: &State, id: NodeIndex) -> (bool, bool, Option<Urgency>, Timestamp, &NodeName) {
     let node = state.node(id);
     let urgency = node.status.cause.as_ref().map(|cause| cause.urgency);
-    (node.status.stage.gets_jobs(), urgency.is_none(), urgency, node.status.since, &node.name)
+    let is_in_service = node.status.stage.gets_jobs() && node.open_proposal().is_none();
+    (is_in_service, urgency.is_none(), urgency, node.status.since, &node.name)
 }
 
 /// A later evaluation replaces the effects of an earlier one. A status write that was due stays due, unless a later one or

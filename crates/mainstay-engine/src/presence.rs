@@ -34,7 +34,7 @@ fn presence(state: &State, id: NodeIndex) -> Option<Presence> {
     let by_us = stages().any(Stage::is_treated) || facts.schedulable == Schedulable::NotByUs;
     let all_stored = [Some(&node.status), node.stored.as_deref()];
     let waits_for_part = all_stored.into_iter().all(|one| one.is_some_and(|one| one.repairer.is_technician()));
-    let is_retired = stages().all(|stage| stage == Stage::Retired);
+    let is_retired = stored.is_some() && stages().all(|stage| stage == Stage::Retired);
     let is_parked = (waits_for_part || is_retired) && state.is_on(Guard::PartPlaces);
     // A node that was tested since its removal has answered, so no partition hides it.
     let was_lost = node.status.cause.as_ref().is_some_and(|cause| cause.rule == UNREACHABLE);

@@ -2,6 +2,8 @@
 
 #![cfg(test)]
 
+#[path = "properties/commute.rs"]
+mod commute;
 #[path = "scenario/readings.rs"]
 mod readings;
 #[path = "scenario/words.rs"]
@@ -15,9 +17,7 @@ use mainstay_engine::Engine;
 use mainstay_engine::record::{self, Entry};
 use mainstay_engine::why::Wait;
 use mainstay_model::{
-    Bounded, CellFacts, Checkpoints, ClaimSource, Contract, Decision, Effect, Epoch, Execution, ExternalCondition,
-    Fact, Freeze, GangFacts, GangId, Mode, NodeFacts, NodeName, NodeSummary, Observation, Outcome, Persisted, Policy,
-    Request, RequestKind, RuleRecord, Schedulable, Stage, Step, Timestamp, WaitingOn,
+    Decision, Effect, Execution, Fact, NodeSummary, Observation, Outcome, RuleRecord, Step, Timestamp, WaitingOn,
 };
 use mainstay_remedy::verdict::{Judged, Verdicts};
 use proptest::prelude::*;
@@ -35,6 +35,13 @@ fn setting() -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec()
+}
+
+/// The setting with a capacity floor, a rate limit, both or neither.
+fn limited(floor: Option<u8>, rate: Option<u8>) -> Vec<String> {
+    let floor = floor.map(|nodes| format!("floor {nodes}"));
+    let rate = rate.map(|grants| format!("rate {grants} an hour"));
+    setting().into_iter().chain(floor).chain(rate).collect()
 }
 
 /// One thing that happens to one node.
@@ -173,8 +180,9 @@ proptest! {
     #[test]
     fn the_auditor_never_objects_every_wait_has_its_reason_and_counts_kept_equal_counts_made_anew(
         story in story(40),
+        (floor, rate) in (prop::option::of(3..6_u8), prop::option::of(1..3_u8)),
     ) {
-        let (mut world, mut engine) = started();
+        let (mut world, mut engine) = started_in(&limited(floor, rate));
         let mut now = Timestamp(0);
         for happens in &story {
             now = Timestamp(now.0 + i64::from(happens.minutes()) * 60_000);
@@ -276,14 +284,24 @@ proptest! {
         crowd in any::<bool>(),
         (few, many) in (story(30), crowded(40)),
         which in 0..21_u8,
+        (last, rounds) in (0..21_u8, 0..4_usize),
     ) {
         let (story, setting) = if crowd { (many, roomy(which % 2 == 0)) } else { (few, setting()) };
         let (mut world, mut engine) = started_in(&setting);
         let now = tell(&story, &mut world, &mut engine);
+        // The restart comes after some effects of the last event, before the others.
+        world.happen(&event("r1n1", last), now, &mut engine);
+        for _ in 0..rounds {
+            world.sync(now, &mut engine);
+            let decision = engine.decide(now);
+            world.follow(&decision, now, &mut engine);
+        }
         let mut restarted = Engine::new();
         world.retell(now, &mut restarted);
-        world.sync(now, &mut restarted);
-        restarted.decide(now);
+        for engine in [&mut engine, &mut restarted] {
+            world.sync(now, engine);
+            engine.decide(now);
+        }
         prop_assert_eq!(standing(&restarted), standing(&engine));
 
         let mut elsewhere = world.clone();
@@ -304,63 +322,6 @@ proptest! {
     }
 }
 
-/// One fact of every kind about node r1n1 and its gang, at this time.
-fn fact(kind: usize, variant: u8, world: &World, now: Timestamp) -> Fact {
-    let node: NodeName = "r1n1".parse().unwrap();
-    let gang = GangId { namespace: "team".parse().unwrap(), name: "train-9".parse().unwrap() };
-    let odd = variant % 2 == 1;
-    match kind {
-        0 => Fact::Cell(CellFacts {
-            epoch: Epoch(1),
-            mode: [Mode::Act, Mode::Observe][usize::from(odd)],
-            ..CellFacts::default()
-        }),
-        1 => Fact::Synced { as_of: now },
-        2 => Fact::Policy(Box::new(Policy { mode: Mode::Act, ..Policy::new("h100".parse().unwrap()) })),
-        3 => Fact::Freezes(
-            Bounded::try_from(vec![Freeze { sources: [ClaimSource::Fault].into(), until: Timestamp(now.0 + 1) }])
-                .unwrap(),
-        ),
-        4 => {
-            let schedulable = if odd { Schedulable::NotByOthers } else { Schedulable::Yes };
-            Fact::Node { facts: Box::new(NodeFacts { schedulable, ..world.facts(&node) }), node }
-        }
-        5 => Fact::Report { report: Box::new(world.next_report(&node, odd)), node },
-        6 => {
-            let complaint = ExternalCondition { code: "Bad".parse().unwrap(), since: now };
-            Fact::Complaints { node, complaints: Bounded::try_from(vec![complaint]).unwrap() }
-        }
-        7 => {
-            let mut persisted = world.stored(&node).cloned().unwrap_or_else(|| Persisted::new(Stage::InService, now));
-            persisted.round += u32::from(odd);
-            Fact::Recorded { node, persisted: Box::new(persisted) }
-        }
-        8 => {
-            let kind = if odd { RequestKind::Drain } else { RequestKind::Hold };
-            let request = Request { kind, reason: "test".parse().unwrap(), by: "ana".parse().unwrap(), word: None };
-            Fact::Request { node, request: Some(request) }
-        }
-        9 => {
-            let nodes = Bounded::try_from(vec![node, "r2n3".parse().unwrap()]).unwrap();
-            let facts = GangFacts {
-                nodes,
-                contract: Contract::OnRequest,
-                checkpoints: Checkpoints::default(),
-                progressed_at: None,
-            };
-            Fact::Gang { gang, facts: Box::new(facts) }
-        }
-        10 => {
-            Fact::Asked { gang, node, drain: now, answer_by: Timestamp(now.0 + 60_000), saved_step: odd.then_some(7) }
-        }
-        _ => {
-            let outcome = if odd { Outcome::Refused("busy".parse().unwrap()) } else { Outcome::Applied };
-            Fact::Outcome { node, effect: "drain-r1n1-1".parse().unwrap(), gang: None, outcome }
-        }
-    }
-}
-const FACT_KINDS: usize = 12;
-
 /// Checkpoint requests and stops in these decisions.
 fn disturbances(decisions: &[Decision]) -> (usize, usize) {
     let effects = || decisions.iter().flat_map(|decision| &decision.effects);
@@ -371,39 +332,6 @@ fn disturbances(decisions: &[Decision]) -> (usize, usize) {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
-
-    /// Facts of different kinds about one node commute: what arrives at the same time may be read in any order, also by a
-    /// controller that has just started.
-    #[test]
-    fn facts_of_all_kinds_commute(
-        story in story(12),
-        (a, b) in (0..FACT_KINDS, 1..FACT_KINDS),
-        variants in any::<(u8, u8)>(),
-        (drains, restarts) in any::<(bool, bool)>(),
-    ) {
-        let (mut world, mut engine) = started();
-        let now = tell(&story, &mut world, &mut engine);
-        if drains {
-            world.happen("ana drains r1n1", now, &mut engine);
-            settle(now, &mut world, &mut engine);
-        }
-        if restarts {
-            engine = Engine::new();
-            world.retell(now, &mut engine);
-        }
-        // Two facts of one kind about one node are ordered by their source.
-        let b = (a + b) % FACT_KINDS;
-        let facts = [fact(a, variants.0, &world, now), fact(b, variants.1, &world, now)];
-        let run = |order: [usize; 2]| {
-            let mut engine = engine.clone();
-            for at in order {
-                engine.observe(&Observation { at: now, fact: facts[at].clone() });
-            }
-            let decision = engine.decide(now);
-            (decision, standing(&engine), engine.persisted(&"r1n1".parse().unwrap()).cloned())
-        };
-        prop_assert_eq!(run([0, 1]), run([1, 0]), "kinds {} and {}", a, b);
-    }
 
     /// Losing every outcome changes no end state: outcomes delay effects and never advance a stage.
     #[test]

@@ -40,18 +40,22 @@ pub(crate) fn step(state: &State, node: &Node, id: &GangId, now: Timestamp) -> G
 
 /// The checkpoint request that counts for a gang: one of this drain, or of another node of the gang that is being drained.
 /// A gang is asked once, however many of its nodes have to be drained. A request of an earlier drain does not count,
-/// because the job continued after it.
+/// because the job continued after it. One for a node that is deleted meanwhile counts: the job still has it.
 fn asked(state: &State, node: &Node, gang: &Gang) -> Option<Asked> {
     let of = |node: &Node| gang.asked.get(&node.name).copied().filter(|asked| asked.drain >= node.status.since);
-    let others = || draining(state, gang).filter(|_| state.is_on(Guard::OneDisruption));
+    let others = || in_drains(state, gang).filter(|_| state.is_on(Guard::OneDisruption));
     let of_others = || others().filter_map(of).min_by_key(|asked| asked.answer_by);
     of(node).or_else(of_others)
 }
 
+/// The nodes of a gang in the stage Draining, deleted ones as well.
+fn in_drains<'a>(state: &'a State, gang: &'a Gang) -> impl Iterator<Item = &'a Node> {
+    gang.nodes.iter().map(|id| state.node(*id)).filter(|node| node.status.stage == Stage::Draining)
+}
+
 /// The nodes of a gang that are being drained.
 fn draining<'a>(state: &'a State, gang: &'a Gang) -> impl Iterator<Item = &'a Node> {
-    let nodes = gang.nodes.iter().map(|id| state.node(*id));
-    nodes.filter(|node| node.facts.is_some() && node.status.stage == Stage::Draining)
+    in_drains(state, gang).filter(|node| node.facts.is_some())
 }
 
 /// Whether the drain of this node acts for the gang. Of all nodes that need the same step, the one whose drain began first

@@ -3,7 +3,7 @@
 use mainstay_arbiter::domains::Presence;
 use mainstay_health as health;
 use mainstay_model::{
-    CellFacts, Fact, GangId, Mode, Need, NodeFacts, NodeIndex, NodeName, Observation, OrderId, Outcome, Persisted,
+    CellFacts, Fact, GangId, Mode, NodeFacts, NodeIndex, NodeName, Observation, OrderId, Outcome, Persisted,
     PlannedWork, Policy, Report, Stage, Timestamp,
 };
 use mainstay_remedy::drain::{Answer, Asked};
@@ -97,6 +97,10 @@ fn fold_node(state: &mut State, index: &mut Index, name: &NodeName, facts: &Node
     if state.node(id).facts.as_deref() == Some(facts) {
         return;
     }
+    if state.node(id).facts.is_none() {
+        // A report that arrived before the registration counts from its own arrival.
+        stamp_last_report(state, id);
+    }
     let old = state.node(id).facts.as_ref();
     if old.is_none_or(|old| old.pool != facts.pool || old.domains != facts.domains) {
         move_node(state, index, id, facts);
@@ -150,10 +154,27 @@ fn fold_node_gone(state: &mut State, index: &mut Index, name: &NodeName, at: Tim
         breakers::resize(state, index, &facts.pool, before);
         shared_cause::move_node(state, index, id);
     }
-    // A later registration has no avoid taint.
-    let status = &mut state.node_mut(id).status;
-    status.grant = status.grant.take().filter(|grant| grant.needs != Need::Avoid);
+    forget_unstored(state, id, at);
     index.mark(id);
+}
+
+/// Keeps of a node that is not registered what is stored of it, just as a controller that starts now. The result is the
+/// same whether the deletion of the node or a change of its stored status arrives first. A grant to avoid the node stays
+/// as well: after its next registration, the evaluation removes it if the node has no avoid taint.
+fn forget_unstored(state: &mut State, id: NodeIndex, at: Timestamp) {
+    let node = state.node_mut(id);
+    let stored = node.stored.as_deref().cloned();
+    node.status = stored.unwrap_or_else(|| Persisted::new(Stage::InService, at));
+    node.has_written = false;
+    (node.passed, node.order_sent) = (None, None);
+}
+
+/// Counts the evidence of the node's last report in its status.
+fn stamp_last_report(state: &mut State, id: NodeIndex) {
+    let (catalogue, node) = state.with_catalogue(id);
+    if let Some(report) = &node.report {
+        health::stamp(catalogue, &mut node.status, &report.boot_id, &report.evidence, report.at);
+    }
 }
 
 /// Removes a node from every set of waiting nodes. Its next evaluation adds it again.
@@ -172,7 +193,12 @@ fn fold_report(state: &mut State, index: &mut Index, name: &NodeName, report: &R
     if is_old {
         return;
     }
-    let stamped = health::stamp(catalogue, &mut node.status, &report.boot_id, report.evidence.as_slice(), at);
+    // The evidence on a node that is not registered is counted when it registers: until then its status is the stored one.
+    if node.facts.is_some() {
+        let stamped = health::stamp(catalogue, &mut node.status, &report.boot_id, report.evidence.as_slice(), at);
+        state.losses.evidence += u64::from(stamped.uncounted);
+    }
+    let node = state.node_mut(id);
     let driver = node.report.as_ref().map(|last| &last.inventory.driver);
     let has_new_driver = driver != Some(&report.inventory.driver);
     // Every report repeats the inventory, which rarely changes.
@@ -191,7 +217,6 @@ fn fold_report(state: &mut State, index: &mut Index, name: &NodeName, report: &R
         results: report.results.as_slice().to_vec(),
         unrecognised: report.unrecognised.clone(),
     }));
-    state.losses.evidence += u64::from(stamped.uncounted);
     if has_new_driver {
         shared_cause::move_node(state, index, id);
     }
@@ -201,20 +226,21 @@ fn fold_report(state: &mut State, index: &mut Index, name: &NodeName, report: &R
 fn fold_stored(state: &mut State, index: &mut Index, name: &NodeName, stored: &Persisted, at: Timestamp) {
     let id = state.index_of(name, stored.stage, at);
     let (events, grants) = (breakers::events(state, id), claims::grants(state, id));
-    let (catalogue, node) = state.with_catalogue(id);
     // Before this engine's first write, the stored status is what an earlier leader knew.
-    if !node.has_written {
-        node.status = stored.clone();
+    if !state.node(id).has_written && state.node(id).facts.is_some() {
+        state.node_mut(id).status = stored.clone();
         // A report that arrived first counts as well.
-        if let Some(report) = &node.report {
-            health::stamp(catalogue, &mut node.status, &report.boot_id, &report.evidence, report.at);
-        }
+        stamp_last_report(state, id);
     }
+    let node = state.node_mut(id);
     if node.stored.is_none() && node.facts.is_none() {
         // When the node went is not known. It is kept for the full time from now on.
         node.gone_at = node.gone_at.max(at);
     }
     let before = node.stored.replace(Box::new(stored.clone()));
+    if node.facts.is_none() {
+        forget_unstored(state, id, at);
+    }
     verdicts::update(state, id, before.as_deref());
     breakers::update(state, index, id, events);
     claims::update_rates(state, id, grants);
@@ -226,18 +252,13 @@ fn fold_stored(state: &mut State, index: &mut Index, name: &NodeName, stored: &P
 /// just as after a restart.
 fn fold_stored_gone(state: &mut State, index: &mut Index, name: &NodeName, at: Timestamp) {
     let Some(id) = state.names.get(name).copied() else { return };
-    let blank = Persisted::new(Stage::InService, at);
-    if state.node(id).facts.is_some() {
-        return fold_stored(state, index, name, &blank, at);
+    let before = state.node_mut(id).stored.take();
+    if state.node(id).facts.is_none() {
+        forget_unstored(state, id, at);
     }
-    let node = state.node_mut(id);
-    node.status = blank;
-    node.has_written = false;
-    (node.passed, node.order_sent) = (None, None);
-    node.refused.clear();
-    let before = node.stored.take();
     verdicts::update(state, id, before.as_deref());
     index.mark(id);
+    presence::settle(state, index, id);
 }
 
 fn fold_asked(state: &mut State, index: &mut Index, (gang, node): (&GangId, &NodeName), asked: Asked) {

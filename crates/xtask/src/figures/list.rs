@@ -38,11 +38,11 @@ pub const ALL: &[Figure] = &[
     in_ci("lemons-false",         "false names",                AtMost(1_000),        10),
     by_hand("sweep",              "conclusions",                AtLeast(2),           60),
     by_hand("backtest",           "outcomes",                   AtMost(1),            10),
-    in_ci("backtest-small",       "outcomes",                   AtMost(1),            1),
-    by_hand("act-pays",           "comparisons",                Exactly(0),            15),
-    in_ci("act-pays-small",       "per thousand",               AtMost(1_000),        1),
-    by_hand("act-pays-sweep",     "reversed comparisons",       Exactly(0),            10),
-    by_hand("ettr",               "milli-points",               AtMost(1_000),        10),
+    in_ci("backtest-small",       "outcomes",                   AtMost(1),            2),
+    by_hand("act-pays",           "comparisons",                Exactly(0),           60),
+    in_ci("act-pays-small",       "per thousand",               AtMost(1_000),        2),
+    by_hand("act-pays-sweep",     "reversed comparisons",       Exactly(0),           60),
+    by_hand("ettr",               "milli-points",               AtMost(1_000),        30),
     // It needs Debian's prometheus, and a minute or two.
     by_hand("assess",             "milliseconds",               AtMost(60_000),       20),
     // CI replays one month.

@@ -10,15 +10,15 @@ use super::{Case, DAYS, GPUS, HELD_OUT, Jobs, Responder, TRAINING};
 const PAGE: &str = "docs/reference/act-pays.md";
 const PICTURE: &str = "docs/pictures/act-pays.svg";
 
-/// The parts of the loss, with the colour of each.
-const PARTS: [(Measure, &str); 7] = [
-    (Measure::Redone, "#b4532a"),
-    (Measure::Hung, "#d98c3f"),
-    (Measure::Restarting, "#e8c36a"),
-    (Measure::Saving, "#8fb8a8"),
-    (Measure::Slowed, "#6a8caf"),
-    (Measure::Unusable, "#51606e"),
-    (Measure::HeldUp, "#a9b3bc"),
+/// The parts of the loss, with the colour and the words of each in the picture.
+const PARTS: [(Measure, &str, &str); 7] = [
+    (Measure::Redone, "#b4532a", "work done again"),
+    (Measure::Hung, "#d98c3f", "jobs that hang"),
+    (Measure::Restarting, "#e8c36a", "restarts"),
+    (Measure::Saving, "#8fb8a8", "requested checkpoints"),
+    (Measure::Slowed, "#6a8caf", "slow nodes"),
+    (Measure::Unusable, "#51606e", "nodes that can run no job"),
+    (Measure::HeldUp, "#a9b3bc", "nodes that a job waits with"),
 ];
 
 pub(super) fn write(root: &Path, cases: &[Case]) -> anyhow::Result<()> {
@@ -74,7 +74,7 @@ fn table(text: &mut String, case: &Case) {
     let _ = writeln!(text, "| part | {} | Mainstay |", names.join(" | "));
     let _ = writeln!(text, "|---|{}---|", "---|".repeat(names.len()));
     let counts = [Measure::Interruptions, Measure::HealthyStops];
-    for measure in PARTS.map(|(measure, _)| measure).into_iter().chain(counts) {
+    for measure in PARTS.map(|(measure, ..)| measure).into_iter().chain(counts) {
         let of = |(_, compared): &(Responder, Comparison)| compared.of(measure).map(|one| (one.a, one.b));
         let sides: Vec<(Estimate, Estimate)> = case.opponents.iter().filter_map(of).collect();
         let Some((_, mainstay)) = sides.first() else { continue };
@@ -128,10 +128,10 @@ fn picture(cases: &[Case]) -> String {
          <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
     );
     let mut y = 24;
-    for (at, (measure, colour)) in (0_i64..).zip(PARTS) {
+    for (at, (_, colour, words)) in (0_i64..).zip(PARTS) {
         let (x, y) = (20 + at % 4 * 235, y + at / 4 * 20);
         let _ = writeln!(svg, "<rect x=\"{x}\" y=\"{}\" width=\"12\" height=\"12\" fill=\"{colour}\"/>", y - 11);
-        let _ = writeln!(svg, "<text x=\"{}\" y=\"{y}\">{}</text>", x + 18, short(measure));
+        let _ = writeln!(svg, "<text x=\"{}\" y=\"{y}\">{words}</text>", x + 18);
     }
     y += 50;
     for case in cases {
@@ -150,7 +150,7 @@ fn picture(cases: &[Case]) -> String {
         for (name, compared, is_ours) in bars {
             let _ = writeln!(svg, "<text x=\"20\" y=\"{y}\">{name}</text>");
             let mut x = LEFT;
-            for (measure, colour) in PARTS {
+            for (measure, colour, _) in PARTS {
                 let width = mean(compared, measure, is_ours).saturating_mul(WIDTH - LEFT - RIGHT) / longest.max(1);
                 let _ = writeln!(
                     svg,
@@ -171,19 +171,6 @@ fn picture(cases: &[Case]) -> String {
     }
     svg.push_str("</svg>\n");
     svg
-}
-
-const fn short(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Redone => "work done again",
-        Measure::Hung => "jobs that hang",
-        Measure::Restarting => "restarts",
-        Measure::Saving => "requested checkpoints",
-        Measure::Slowed => "slow nodes",
-        Measure::Unusable => "nodes that can run no job",
-        Measure::HeldUp => "nodes that a job waits with",
-        other => other.name(),
-    }
 }
 
 fn mean(compared: &Comparison, measure: Measure, is_ours: bool) -> i64 {

@@ -51,10 +51,11 @@ pub(super) const PROOF: Proof = Proof {
     name: "act-pays",
     run: |context: &Context| {
         Box::pin(async {
+            let tools = [(Rates::Base, best_tool(Rates::Base)?), (Rates::Stress, best_tool(Rates::Stress)?)];
             let mut cases = Vec::new();
             for jobs in [Jobs::Mixed, Jobs::Training] {
-                for rates in [Rates::Base, Rates::Stress] {
-                    cases.push(case(jobs, rates, best_tool(rates)?, HELD_OUT)?);
+                for (rates, best_tool) in tools {
+                    cases.push(case(jobs, rates, best_tool, HELD_OUT)?);
                 }
             }
             page::write(&context.workspace.root, &cases)?;

@@ -26,7 +26,7 @@ const SCENES = [
   {
     at: 1080,
     views: [
-      { name: "node", hash: "#/nodes/r0020n02", shots: ALL },
+      { name: "node", hash: "#/nodes/r0010n01", shots: ALL },
       { name: "inject", hash: "#/map", shots: ONE, act: (page) => page.getByRole("button", { name: "Inject a fault" }).click() },
     ],
   },
@@ -35,7 +35,7 @@ const SCENES = [
     views: [
       { name: "now-burning", hash: "#/", shots: ALL },
       { name: "map", hash: "#/map", shots: ALL },
-      { name: "map-node", hash: "#/map?node=r0020n02&at=r0020n02,4,0,14", shots: ALL },
+      { name: "map-node", hash: "#/map?node=r0010n01&at=r0010n01,4,0,14", shots: ALL },
       { name: "fleet", hash: "#/fleet", shots: ALL },
       { name: "nodes", hash: "#/nodes", shots: ALL },
       { name: "incidents", hash: "#/incidents?state=All", shots: ALL },

@@ -253,7 +253,7 @@ async fn time_stands_still_where_it_is_told_to_and_what_was_is_told_by_the_minut
     let incidents: Page<Incident> = demo.read("/api/v1/incidents").await;
     let rate: u64 = incidents.items.iter().map(|incident| incident.out_of_service_gpu_seconds_per_hour).sum();
     assert_eq!(fleet.out_of_service_gpu_seconds_per_hour, rate);
-    let repaired: NodeDetail = demo.read("/api/v1/nodes/r0020n02").await;
+    let repaired: NodeDetail = demo.read("/api/v1/nodes/r0000n03").await;
     assert_eq!((repaired.line.risk_ppm, repaired.record.risk.parts.len()), (49_000, 2), "{:?}", repaired.record.risk);
 }
 

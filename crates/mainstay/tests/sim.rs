@@ -117,7 +117,7 @@ fn every_setting_is_listed_by_a_command() {
     }
     assert!(text.lines().all(|line| line.chars().count() <= 130), "{text}");
     let all: serde_json::Value = serde_json::from_str(&stdout(&mainstay("sim settings -o json"))).unwrap();
-    assert_eq!(all.as_array().unwrap().len(), 62);
+    assert_eq!(all.as_array().unwrap().len(), 63);
     assert!(problem("sim run --set lemons=x3").contains("`mainstay sim settings`"));
     let help = stdout(&mainstay("sim run --help")).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help.contains("`mainstay sim settings` lists all"), "{help}");

@@ -24,11 +24,7 @@ const NEAREST: usize = 3;
 /// The policies: name, possible values, and meaning.
 pub(super) const POLICIES: [(&str, &str, &str); 5] = [
     ("checkpoint", "wait, ask or at-once", "Drain: use the cost model, ask jobs to save, or stop jobs at once"),
-    (
-        "drain-tool",
-        "none, wait, or minutes, 0 to 1440",
-        "A tool that acts in place of Mainstay: when it stops the jobs of a cordoned node",
-    ),
+    ("drain-tool", "none, wait, or minutes, 0 to 1440", "Tool that acts in place of Mainstay: when it stops jobs"),
     ("mode", "observe, propose or act", "Mode of the cell"),
     ("rack-out-max", "nodes, 0 to 1000", "Disruption budget of a rack"),
     ("fleet-out-max", "0% to 100%, at most 4 decimals", "Disruption budget of the fleet"),

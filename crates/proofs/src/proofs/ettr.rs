@@ -168,12 +168,13 @@ fn seconds(span: Span) -> f64 {
 fn page(rows: &[Row]) -> String {
     let mut text = "# How close to the optimum a training job comes\n\n\
         `cargo xtask prove ettr` writes this file. Do not edit it by hand.\n\n\
-        The effective training time ratio is the share of time whose training was kept. For a save that blocks the job for some seconds, a\n\
-        restart of known length and interruptions at random, there is a best checkpoint interval and a best ratio (Daly 2006). The table\n\
-        compares it with a simulated job that saves at that interval, while Mainstay acts. One node in twenty is a spare. The time\n\
-        between interruptions is that of the simulated run. The restart includes the time that a job hangs, 305 seconds on average.\n\n\
-        The sizes and the first row of each are those of [published runs](backtest.md); the second row has our values: the model's base\n\
-        rates, a save of 30 seconds and a start of 10 minutes. All results are simulated, with our own failure model.\n\n\
+        The effective training time ratio is the share of time whose training was kept. A save blocks the job for some seconds, and a restart takes\n\
+        some minutes. If interruptions come at random, one checkpoint interval is the best (Daly 2006). The table compares that optimum with a\n\
+        simulated job that saves at that interval, while Mainstay acts. One node in twenty is a spare. The time between interruptions is\n\
+        that of the simulated run. The restart includes the time that a job hangs, 305 seconds on average.\n\n\
+        The sizes are those of [published runs](backtest.md). The first row of a size has the values of that run. The second row has ours: base\n\
+        rates, a save of 30 seconds and a start of 10 minutes. All results are simulated, with our own failure model. Its faults come in\n\
+        clusters. Where they are frequent, a simulated job can therefore exceed the optimum.\n\n\
         | GPUs | values | between interruptions, min | best interval, min | optimum, % | simulated, % | distance, points |\n\
         |---|---|---|---|---|---|---|\n"
         .to_owned();

@@ -17,8 +17,8 @@ const PARTS: [(Measure, &str, &str); 7] = [
     (Measure::Restarting, "#e8c36a", "restarts"),
     (Measure::Saving, "#8fb8a8", "requested checkpoints"),
     (Measure::Slowed, "#6a8caf", "slow nodes"),
-    (Measure::Unusable, "#51606e", "nodes that can run no job"),
-    (Measure::HeldUp, "#a9b3bc", "nodes that a job waits with"),
+    (Measure::Unusable, "#51606e", "nodes unable to run jobs"),
+    (Measure::HeldUp, "#a9b3bc", "idle nodes of waiting jobs"),
 ];
 
 pub(super) fn write(root: &Path, cases: &[Case]) -> anyhow::Result<()> {

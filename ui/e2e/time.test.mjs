@@ -26,7 +26,7 @@ test("time can be paused, sped up and viewed in the past", async (t) => {
   await demo.goTo(2340);
   await page.getByRole("button", { name: "Resume" }).waitFor();
   const suspects = page.locator(".legend-lines button", { hasText: "Suspect" }).locator(".legend-count");
-  await page.waitForFunction(() => [...document.querySelectorAll(".legend-lines button")].some((line) => /Suspect248/.test(line.textContent ?? "")));
+  await page.waitForFunction(() => [...document.querySelectorAll(".legend-lines button")].some((line) => /Suspect256/.test(line.textContent ?? "")));
 
   const slider = page.getByRole("slider", { name: "Time shown" });
   await slider.focus();
@@ -41,6 +41,6 @@ test("time can be paused, sped up and viewed in the past", async (t) => {
   await page.getByRole("heading", { level: 1, name: /3 open incidents/ }).waitFor();
   await page.getByRole("link", { name: "Map", exact: true }).click();
   await page.locator(".scrub-now", { hasText: "Live" }).waitFor();
-  assert.equal(await suspects.textContent(), "248");
+  assert.equal(await suspects.textContent(), "256");
   await end();
 });

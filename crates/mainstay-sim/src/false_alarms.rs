@@ -29,8 +29,8 @@ const CRIES_EVERY: Span = Span::hours(1);
 
 /// What really breaks meanwhile: kinds that the sensor does not cry.
 const BREAKS: [FaultClass; 2] = [FaultClass::GpuHardFault, FaultClass::HostHardware];
-/// One an hour: tens of times as many as a fleet of a thousand nodes sees. With two an hour so many machines of it die that
-/// the breaker of their own rule opens, and the last of them waits for hours.
+/// One an hour: tens of times as many as a fleet of a thousand nodes sees. With two an hour the dead machines open the
+/// breaker of their own rule, and the last of them waits for hours.
 const BREAK: u64 = 12;
 
 /// Jobs that run meanwhile.

@@ -1,7 +1,9 @@
 //! `Cell`: one per cluster. It holds the leader's epoch, the mode that operators allow, and the counters of each rule.
 
 use kube::CustomResource;
-use mainstay_model::{Bounded, BreakerState, Mode, OrderId, PoolName, RuleName, UserName};
+use mainstay_model::{
+    ActionKind, Bounded, BreakerState, ClaimId, Mode, NodeName, OrderId, PoolName, RuleName, UserName,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,18 +37,26 @@ pub struct CellSpec {
     /// Highest mode for every pool and every kind of action. Lowering it to Observe is the kill switch. This version
     /// only observes: with Propose or Act the condition ModeHonoured is False, and decisions are recorded as dry runs.
     pub mode: Mode,
-    /// Actions that an operator approved, for mode Propose. The admission policies accept a write that names an
-    /// approved action.
+    /// Actions that an operator approved, for mode Propose. The admission policies accept a write that carries out
+    /// exactly such an action, until the approval expires.
     #[serde(default)]
     pub approvals: Bounded<Approval, 64>,
 }
 
-/// An operator's approval of one action.
+/// An operator's approval of one action on one node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
     /// Id of the proposed action that is approved.
     pub action: OrderId,
+    /// Kind of the approved action: Cordon, Drain, RestartService, ResetGpu, Reboot, PowerCycle or Return.
+    pub verb: ActionKind,
+    /// Node that the action may change.
+    pub node: NodeName,
+    /// Id of the claim that the action belongs to. Another claim on the same node needs another approval.
+    pub plan: ClaimId,
+    /// Time at which the approval ends. The admission policies compare it with `status.asOf`.
+    pub expires_at: Moment,
     /// User name of the operator who approved it.
     pub by: UserName,
 }
@@ -61,6 +71,10 @@ pub struct CellStatus {
     /// Identity of the controller that leads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<UserName>,
+    /// Time by the leader's clock, which the leader raises while it leads. The admission policies compare it with the
+    /// expiry of approvals, because they have no clock. Without it, no approval is valid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Moment>,
     /// Circuit breakers that are not closed.
     #[serde(default)]
     pub breakers: Bounded<Breaker, 64>,

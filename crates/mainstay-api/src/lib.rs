@@ -26,7 +26,10 @@ pub use checkpoint_request::{CheckpointRequest, CheckpointRequestSpec, Checkpoin
 pub use condition::{Condition, ConditionStatus, Conditions};
 pub use convert::{ConversionError, DisplayFields, Topology};
 pub use fabric::{Fabric, FabricLevel, FabricSpec, FabricStatus};
-pub use fence::{APPROVAL, AVOID_TAINT, CELL_NAME, DELETE_EPOCH, EPOCH, FENCED, GROUP, TAINT, VERSION};
+pub use fence::{
+    APPROVAL, AVOID_TAINT, CELL_NAME, DELETE_EPOCH, DO_NOT_DISRUPT, EPOCH, FENCED, GROUP, NODE, PLAN,
+    SCALE_DOWN_DISABLED, TAINT, VERSION,
+};
 pub use fleet_policy::{
     Budget, CapacityFloor, CatalogueOverride, CircuitBreaker, Deadlines, FleetPolicy, FleetPolicySpec,
     FleetPolicyStatus, GangRecognition, Hazard, Hazards, MaintenanceWindow, OwnerKind, Promotion, RateLimit,

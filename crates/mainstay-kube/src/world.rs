@@ -268,8 +268,7 @@ impl World {
             // Without its Cell the fence refuses everything; what is known of it stands until it is back.
             WatchEvent::Gone(_) | WatchEvent::Is(_) => return Ok(()),
         };
-        let facts =
-            cell.map_err(|_| ()).and_then(|cell| CellFacts::try_from(&cell).map(|facts| (cell, facts)).map_err(|_| ()));
+        let facts = cell.map_err(|_| ()).and_then(|cell| cell.facts(now).map(|facts| (cell, facts)).map_err(|_| ()));
         let Ok((cell, facts)) = facts else {
             self.is_unfit(Kind::Cell);
             return Ok(());

@@ -268,7 +268,10 @@ impl Writer {
         all.0.extend(conditions.iter().cloned());
         all.0.truncate(mainstay_api::Conditions::LEN_MAX);
         cell.status = Some(match record {
-            Some(record) => CellStatus::of(self.epoch, before.leader, record, all),
+            // The fence refuses a status without the time that is stored.
+            Some(record) => {
+                CellStatus { as_of: before.as_of, ..CellStatus::of(self.epoch, before.leader, record, all) }
+            }
             None => CellStatus { epoch: self.epoch_number(), conditions: all, ..before },
         });
         cells.replace_status(CELL_NAME, &made_by_us(), &cell).await.map(|_| ())

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Attempt, CellRecord, ClaimId, Epoch, GangId, NodeName, NodeUid, Order, OrderId, Persisted, Reason, RepairStep,
+    ActionKind, Attempt, CellRecord, ClaimId, Epoch, GangId, NodeName, NodeUid, Order, OrderId, Persisted, Reason, RepairStep,
     RuleName, Schedulable, Stage, Task, Timestamp, Urgency, WaitingOn,
 };
 
@@ -175,6 +175,26 @@ impl Step {
             Self::Store(_) | Self::Order(_) | Self::Cordon | Self::Uncordon | Self::Avoid | Self::EndAvoid => None,
             Self::PowerOff | Self::ReleasePods => None,
         }
+    }
+
+    /// Returns the kind of action that an operator approves for the step; none for a stored status, which needs no approval.
+    #[must_use]
+    pub const fn kind(&self) -> Option<ActionKind> {
+        Some(match self {
+            Self::Store(_) => return None,
+            Self::Cordon | Self::Avoid => ActionKind::Cordon,
+            Self::AskCheckpoint { .. } | Self::Stop { .. } | Self::ReleasePods => ActionKind::Drain,
+            Self::PowerOff => ActionKind::PowerCycle,
+            Self::Uncordon | Self::EndAvoid => ActionKind::Return,
+            Self::Order(new) => match new.order.task {
+                Task::Rung(RepairStep::Capture | RepairStep::Replace) => ActionKind::Drain,
+                Task::Rung(RepairStep::RestartService) => ActionKind::RestartService,
+                Task::Rung(RepairStep::ResetGpu) => ActionKind::ResetGpu,
+                Task::Rung(RepairStep::Reboot) => ActionKind::Reboot,
+                Task::Rung(RepairStep::PowerCycle) => ActionKind::PowerCycle,
+                Task::Suite(_) => ActionKind::Return,
+            },
+        })
     }
 
     /// Returns who carries out the step.

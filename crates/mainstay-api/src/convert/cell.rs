@@ -3,21 +3,24 @@
 use std::collections::BTreeSet;
 
 use mainstay_model as model;
-use mainstay_model::{CellFacts, CellRecord, Epoch, Timestamp, UserName};
+use mainstay_model::{Bounded, CellFacts, CellRecord, Epoch, Timestamp, UserName};
 
 use super::{ConversionError, all, count, each, wire64};
-use crate::{Breaker, Cell, CellStatus, Conditions, RuleCounters};
+use crate::{Breaker, Cell, CellStatus, Conditions, Moment, RuleCounters};
 
-impl TryFrom<&Cell> for CellFacts {
-    type Error = ConversionError;
-
+impl Cell {
+    /// Returns the engine's facts of a Cell that arrived at this time. Approvals that have expired by then are left out.
     /// A Cell without a status was never led: its epoch is 0.
-    fn try_from(cell: &Cell) -> Result<Self, ConversionError> {
-        let status = cell.status.as_ref();
-        Ok(Self {
+    ///
+    /// # Errors
+    /// [`ConversionError`] if the status holds a value that the engine cannot represent.
+    pub fn facts(&self, arrived_at: Timestamp) -> Result<CellFacts, ConversionError> {
+        let (status, now) = (self.status.as_ref(), Moment::from(arrived_at));
+        let valid = self.spec.approvals.as_slice().iter().filter(|approval| approval.expires_at > now);
+        Ok(CellFacts {
             epoch: Epoch(count("epoch", status.map_or(0, |status| status.epoch))?),
-            mode: cell.spec.mode,
-            approvals: all(&cell.spec.approvals, |approval| approval.action.clone()),
+            mode: self.spec.mode,
+            approvals: Bounded::within(valid.map(|approval| approval.action.clone())),
             record: status.map(CellRecord::try_from).transpose()?.unwrap_or_default(),
         })
     }
@@ -54,12 +57,13 @@ impl TryFrom<&CellStatus> for CellRecord {
 }
 
 impl CellStatus {
-    /// The status of a Cell with this leader and these counters.
+    /// The status of a Cell with this leader and these counters, without the leader's time.
     #[must_use]
     pub fn of(epoch: Epoch, leader: Option<UserName>, record: &CellRecord, conditions: Conditions) -> Self {
         Self {
             epoch: wire64(epoch.0),
             leader,
+            as_of: None,
             breakers: all(&record.breakers, |breaker| Breaker {
                 pool: breaker.pool.clone(),
                 rule: breaker.rule.clone(),

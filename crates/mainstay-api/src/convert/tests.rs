@@ -3,9 +3,7 @@
 mod invalid_objects;
 mod strategies;
 
-use mainstay_model::{
-    CellFacts, CellRecord, Epoch, Mode, NodeName, Persisted, Policy, Ppm, Reason, Report, Subject, UserName,
-};
+use mainstay_model::{CellRecord, Epoch, Mode, NodeName, Persisted, Policy, Ppm, Reason, Report, Subject, UserName};
 use mainstay_model::{Timestamp, WaitingOn};
 use proptest::prelude::*;
 
@@ -44,7 +42,7 @@ proptest! {
         let mut cell = Cell::new("cell", CellSpec { mode: Mode::Propose, approvals: Default::default() });
         let leader = UserName::parse("one").ok();
         cell.status = Some(CellStatus::of(Epoch(epoch), leader, &record, Conditions::default()));
-        let facts = CellFacts::try_from(&stored(&cell)).unwrap();
+        let facts = stored(&cell).facts(Timestamp(0)).unwrap();
         prop_assert_eq!((facts.epoch, facts.mode, facts.record), (Epoch(epoch), Mode::Propose, record));
     }
 
@@ -85,8 +83,29 @@ proptest! {
 #[test]
 fn a_cell_that_nobody_led_has_epoch_zero_and_nothing_on_record() {
     let cell = Cell::new("cell", CellSpec { mode: Mode::Observe, approvals: Default::default() });
-    let facts = CellFacts::try_from(&cell).unwrap();
+    let facts = cell.facts(Timestamp(0)).unwrap();
     assert_eq!((facts.epoch, facts.record), (Epoch(0), CellRecord::default()));
+}
+
+#[test]
+fn an_approval_counts_until_it_expires() {
+    let approval = |action: &str, minute: u8| {
+        serde_json::json!({
+            "action": action, "verb": "Drain", "node": "n1", "plan": "fault-n1-1", "by": "ana",
+            "expiresAt": format!("2026-11-15T03:{minute:02}:00Z"),
+        })
+    };
+    let spec = serde_json::json!({ "mode": "Propose", "approvals": [approval("drain-n1-1", 10), approval("cordon-n1-1", 20)] });
+    let cell = Cell::new("cell", serde_json::from_value(spec).unwrap());
+    let approved_at = |minute: i64| {
+        let now = Timestamp(1_794_711_600_000 + minute * 60_000);
+        let facts = cell.facts(now).unwrap();
+        facts.approvals.as_slice().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(crate::Moment::from(Timestamp(1_794_711_600_000)).0.to_string(), "2026-11-15T03:00:00Z");
+    assert_eq!(approved_at(9), ["drain-n1-1", "cordon-n1-1"]);
+    assert_eq!(approved_at(10), ["cordon-n1-1"]);
+    assert_eq!(approved_at(20), Vec::<String>::new());
 }
 
 #[test]

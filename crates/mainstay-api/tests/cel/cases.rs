@@ -101,12 +101,18 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 fn cell() -> Vec<Case> {
+    let approval = |by: &str| {
+        json!({
+            "action": "a", "verb": "Drain", "node": "n1", "plan": "fault-n1-1",
+            "expiresAt": "2026-11-15T03:30:00Z", "by": by,
+        })
+    };
     vec![
         first("Cell", "a cluster has one Cell, and its name is cell", &json!({"metadata": {"name": "another"}})),
         first(
             "Cell",
             "approvals must not name an action twice",
-            &json!({"spec": {"approvals": [{"action": "a", "by": "ana"}, {"action": "a", "by": "ben"}]}}),
+            &json!({"spec": {"approvals": [approval("ana"), approval("ben")]}}),
         ),
     ]
 }

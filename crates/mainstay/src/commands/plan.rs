@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use clap::Args;
 use mainstay_engine::Why;
 use mainstay_kube::View;
-use mainstay_model::{Effect, Execution, Mode, NodeName, Step, WaitingOn};
+use mainstay_model::{ActionKind, Effect, Execution, Mode, NodeName, Step, WaitingOn};
 use mainstay_text::{counted, few, thousands, wrapped};
 use serde::Serialize;
 
@@ -76,6 +76,10 @@ struct PlannedAction {
     standing: Execution,
     /// The id that an operator approves.
     action: String,
+    /// The kind of action, as an approval names it.
+    verb: Option<ActionKind>,
+    /// The claim that the action belongs to, as an approval names it.
+    plan: Option<String>,
     /// Part and fault, as in `why`.
     problem: Option<String>,
     why: String,
@@ -144,6 +148,8 @@ fn step(view: &View, effect: &Effect) -> PlannedAction {
         rule: cause(why.as_ref(), effect),
         standing: effect.execution,
         action: effect.id.to_string(),
+        verb: effect.step.kind(),
+        plan: effect.claim.as_ref().map(ToString::to_string),
         problem: why.as_ref().and_then(|why| why.fault.as_ref()).map(|fault| fault.title.clone()),
         why: why.map_or_else(String::new, |why| why.to_string()),
         gangs: gangs_on(view, &effect.node).iter().map(|(gang, _)| gang.to_string()).collect(),

@@ -1,6 +1,6 @@
 //! Objects that no schema of Mainstay accepts, and the result of converting them.
 
-use mainstay_model::{CellFacts, Mode, Persisted, Policy, Report, Span, Subject};
+use mainstay_model::{Mode, Persisted, Policy, Report, Span, Subject, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{Cell, ConversionError, FabricSpec, FleetPolicySpec, GpuNodeStatus, NodeReportSpec, Topology};
@@ -104,7 +104,7 @@ fn a_cell_of_a_negative_epoch_is_refused() {
     let mut cell = example("cell");
     cell["status"] = json!({ "epoch": -3 });
     let cell: Cell = serde_json::from_value(cell).unwrap();
-    assert_eq!(CellFacts::try_from(&cell).unwrap_err(), ConversionError::Negative { field: "epoch", value: -3 });
+    assert_eq!(cell.facts(Timestamp(0)).unwrap_err(), ConversionError::Negative { field: "epoch", value: -3 });
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use clap::{Args, ValueEnum};
 use mainstay_model::PoolName;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::output::Problem;
 
@@ -12,21 +12,23 @@ pub(crate) const NAMESPACE: &str = "mainstay-system";
 
 /// Applied in this order: the fence before the controller's permissions. Any other order is safe for other clients, because no
 /// policy here matches anything but Mainstay's own kinds (and the definition of the Cell).
-const POLICY: [&str; 9] = [
+const POLICY: [&str; 10] = [
     include_str!("../../../deploy/policy/00-namespace.yaml"),
     include_str!("../../../deploy/policy/10-cell.yaml"),
     include_str!("../../../deploy/policy/20-fence.yaml"),
     include_str!("../../../deploy/policy/21-agent.yaml"),
     include_str!("../../../deploy/policy/22-keep-cell.yaml"),
+    include_str!("../../../deploy/policy/23-orders.yaml"),
     include_str!("../../../deploy/policy/30-controller.yaml"),
     include_str!("../../../deploy/policy/31-agent.yaml"),
     include_str!("../../../deploy/policy/32-users.yaml"),
     include_str!("../../../deploy/policy/33-flow.yaml"),
 ];
 
-/// The permission to act, rendered only on request: the fence of nodes and evictions first, then the role.
-const ALLOW_ACTIONS: [&str; 2] = [
+/// The permission to act, rendered only on request: the fences of nodes and evictions first, then the role.
+const ALLOW_ACTIONS: [&str; 3] = [
     include_str!("../../../deploy/allow-actions/10-fence.yaml"),
+    include_str!("../../../deploy/allow-actions/11-fields.yaml"),
     include_str!("../../../deploy/allow-actions/controller.yaml"),
 ];
 
@@ -45,6 +47,10 @@ const WORKLOADS: [&str; 2] = [
 
 /// Longer than any registry takes.
 const IMAGE_BYTES_MAX: usize = 512;
+/// A label's key: a DNS name, a slash and a name of 63 bytes.
+const LABEL_KEY_BYTES_MAX: usize = 317;
+/// Label of nodes with NVIDIA GPUs, which NVIDIA's GPU operator sets.
+const GPU_LABEL: &str = "nvidia.com/gpu.present";
 
 /// Options of `render`: part, namespace, pools and images.
 #[derive(Clone, Args)]
@@ -58,6 +64,9 @@ pub(crate) struct RenderArgs {
     /// Also grant permission to patch nodes, evict pods and request checkpoints
     #[arg(long)]
     pub(crate) allow_actions: bool,
+    /// With --allow-actions: label of nodes without the controller; repeatable
+    #[arg(long, value_name = "LABEL", default_value = GPU_LABEL)]
+    pub(crate) gpu_node_label: Vec<String>,
     /// Pool of the default FleetPolicy, for --part defaults; repeatable
     #[arg(long, value_name = "POOL", default_value = POOL_UNNAMED)]
     pub(crate) pool: Vec<String>,
@@ -142,7 +151,7 @@ fn defaults(pools: &[String]) -> Result<Vec<Value>, Problem> {
 }
 
 pub(crate) fn render(wanted: &RenderArgs) -> Result<Vec<Value>, Problem> {
-    let RenderArgs { part, namespace, allow_actions, pool, image, agent_image } = wanted;
+    let RenderArgs { part, namespace, allow_actions, gpu_node_label, pool, image, agent_image } = wanted;
     if !is_label(namespace) {
         return Err(Problem {
             what: format!("\"{namespace}\" cannot be a namespace"),
@@ -150,12 +159,16 @@ pub(crate) fn render(wanted: &RenderArgs) -> Result<Vec<Value>, Problem> {
             hint: "choose another --namespace.".into(),
         });
     }
-    let of_policy = matches!(part, Part::Policy | Part::All);
-    if *allow_actions && !of_policy {
+    let (of_policy, of_workloads) =
+        (matches!(part, Part::Policy | Part::All), matches!(part, Part::Workloads | Part::All));
+    if *allow_actions && !of_policy && !of_workloads {
         return Err(Problem {
             what: "the permission to act is not in that part".into(),
-            detail: "--allow-actions adds a fence, a role and its binding to the part policy.".into(),
-            hint: "use --part policy, or omit --part.".into(),
+            detail:
+                "--allow-actions adds fences, a role and its binding to the part policy, and keeps the controller of \
+                     the part workloads off GPU nodes."
+                    .into(),
+            hint: "use --part policy or --part workloads, or omit --part.".into(),
         });
     }
     let mut documents = if matches!(part, Part::Crds | Part::All) { crds(None)? } else { Vec::new() };
@@ -168,7 +181,7 @@ pub(crate) fn render(wanted: &RenderArgs) -> Result<Vec<Value>, Problem> {
     if matches!(part, Part::Defaults) {
         documents.extend(defaults(pool)?);
     }
-    if matches!(part, Part::Workloads | Part::All) {
+    if of_workloads {
         for (image, option) in [(image, "--image"), (agent_image, "--agent-image")] {
             if !is_image(image) {
                 return Err(Problem {
@@ -183,10 +196,35 @@ pub(crate) fn render(wanted: &RenderArgs) -> Result<Vec<Value>, Problem> {
             if let Some(place) = document.pointer_mut("/spec/template/spec/containers/0/image") {
                 *place = Value::from(image.as_str());
             }
+            if *allow_actions && document["kind"] == "Deployment" {
+                keep_off_gpu_nodes(&mut document, gpu_node_label)?;
+            }
             documents.push(document);
         }
     }
     Ok(documents)
+}
+
+/// Requires a node without these labels for the controller. An attacker on a node reads the tokens of all pods there, and
+/// this controller's token can act on every node. An empty label turns it off.
+fn keep_off_gpu_nodes(deployment: &mut Value, labels: &[String]) -> Result<(), Problem> {
+    let labels: Vec<&String> = labels.iter().filter(|label| !label.is_empty()).collect();
+    if let Some(wrong) = labels.iter().find(|label| !is_label_key(label)) {
+        return Err(Problem {
+            what: format!("{wrong:?} cannot be the key of a label"),
+            detail: "a key has letters, digits and ._-/, and no blanks.".into(),
+            hint: format!("say --gpu-node-label {GPU_LABEL}."),
+        });
+    }
+    let absent = |label: &&String| json!({ "key": label, "operator": "DoesNotExist" });
+    let expressions: Vec<Value> = labels.iter().map(absent).collect();
+    if let Some(affinity) = deployment.pointer_mut("/spec/template/spec/affinity/nodeAffinity")
+        && !expressions.is_empty()
+    {
+        affinity["requiredDuringSchedulingIgnoredDuringExecution"] =
+            json!({ "nodeSelectorTerms": [{ "matchExpressions": expressions }] });
+    }
+    Ok(())
 }
 
 fn read_all(files: &[&str], namespace: &str) -> Result<Vec<Value>, Problem> {
@@ -206,6 +244,14 @@ fn is_label(name: &str) -> bool {
         && name.bytes().all(|byte| plain(byte) || byte == b'-')
         && name.bytes().next().is_some_and(plain)
         && name.bytes().last().is_some_and(plain)
+}
+
+fn is_label_key(key: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
+    key.len() <= LABEL_KEY_BYTES_MAX
+        && key.bytes().all(allowed)
+        && key.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric())
+        && key.bytes().last().is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
 
 fn is_image(name: &str) -> bool {

@@ -136,6 +136,16 @@ async fn it_installs_exactly_what_mainstay_render_prints() -> Result<()> {
         (NAMESPACE, &["--set", "actions.allowed=true"], &["--allow-actions"]),
         (
             NAMESPACE,
+            &["--set", "actions.allowed=true,controller.gpuNodeLabels={a.example/gpu,b}"],
+            &["--allow-actions", "--gpu-node-label", "a.example/gpu", "--gpu-node-label", "b"],
+        ),
+        (
+            NAMESPACE,
+            &["--set-json", "actions.allowed=true", "--set-json", "controller.gpuNodeLabels=[]"],
+            &["--allow-actions", "--gpu-node-label", ""],
+        ),
+        (
+            NAMESPACE,
             &["--set", "image.repository=r.example/m,agent.image.tag=v7"],
             &["--image", "r.example/m:0.2.0", "--agent-image", "mainstay-agent:v7"],
         ),
@@ -183,6 +193,7 @@ async fn values_reach_the_workloads_and_nonsense_is_refused() -> Result<()> {
         "image.repository=a b",
         "imagePullPolicy=Sometimes",
         "logFormat=xml",
+        "controller.gpuNodeLabels={a b}",
     ] {
         ensure!(templated(&helm, NAMESPACE, &["--set", nonsense]).await.is_err(), "{nonsense} was taken");
     }

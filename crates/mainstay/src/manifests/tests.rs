@@ -7,7 +7,8 @@ use super::*;
 fn wanted(part: Part, namespace: &str) -> RenderArgs {
     let (image, agent_image) = ("mainstay:0.2.0".to_owned(), "mainstay-agent:0.2.0".to_owned());
     let pool = vec![POOL_UNNAMED.to_owned()];
-    RenderArgs { part, namespace: namespace.to_owned(), allow_actions: false, pool, image, agent_image }
+    let gpu_node_label = vec![GPU_LABEL.to_owned()];
+    RenderArgs { part, namespace: namespace.to_owned(), allow_actions: false, gpu_node_label, pool, image, agent_image }
 }
 
 /// With the rights to act.
@@ -149,10 +150,12 @@ fn the_fence_matches_exactly_what_the_controllers_role_lets_it_write() {
     assert_eq!(ours.union(&actions).cloned().collect::<std::collections::BTreeSet<_>>(), writable);
     assert!(!writable.iter().any(|pair| pair.contains('*')));
     assert!(!writable.contains("mainstay.dev:cells"), "a lost Cell could not be created again");
-    // The label policy refuses whatever the other one would not see.
-    assert_eq!(matched("mainstay-fence-label"), actions);
-    let label = find("ValidatingAdmissionPolicy", "mainstay-fence-label");
-    assert!(label["spec"]["paramKind"].is_null(), "other clients would depend on the Cell");
+    // The label policy refuses whatever the other one would not see, and the list of fields holds for all of it.
+    for name in ["mainstay-fence-label", "mainstay-fence-fields"] {
+        assert_eq!(matched(name), actions);
+        let policy = find("ValidatingAdmissionPolicy", name);
+        assert!(policy["spec"]["paramKind"].is_null(), "other clients would depend on the Cell");
+    }
     let selector = &find("ValidatingAdmissionPolicy", "mainstay-fence-actions")["spec"]["matchConstraints"];
     let expected = serde_json::json!({ "matchExpressions": [{ "key": mainstay_api::FENCED, "operator": "Exists" }] });
     assert_eq!(selector["objectSelector"], expected);
@@ -172,7 +175,64 @@ fn an_observe_installation_has_no_policy_on_nodes_pods_or_evictions() {
             assert!(!policy["spec"]["paramKind"].is_object() || ours, "{rule}");
         }
     }
-    assert_eq!(policies, 3);
+    assert_eq!(policies, 4);
+}
+
+#[test]
+fn the_role_to_act_has_the_three_writes_of_the_contract_and_no_other() {
+    let documents = acting();
+    let role = find(&documents, "ClusterRole", "mainstay-controller-acts");
+    let rules: Vec<String> = role["rules"].as_array().unwrap().iter().map(|rule| rule.to_string()).collect();
+    assert_eq!(
+        rules,
+        [
+            r#"{"apiGroups":[""],"resources":["nodes"],"verbs":["patch"]}"#,
+            r#"{"apiGroups":[""],"resources":["pods/eviction"],"verbs":["create"]}"#,
+            r#"{"apiGroups":["mainstay.dev"],"resources":["checkpointrequests"],"verbs":["create"]}"#,
+        ]
+    );
+}
+
+#[test]
+fn every_policy_names_the_controller_of_the_namespace_and_orders_exclude_it() {
+    let documents = acting();
+    let condition = |name: &str| {
+        let policy = find(&documents, "ValidatingAdmissionPolicy", name);
+        policy["spec"]["matchConditions"][0]["expression"].as_str().unwrap().to_owned()
+    };
+    let controller = "'system:serviceaccount:mainstay-system:mainstay-controller'";
+    for name in ["mainstay-fence", "mainstay-fence-label", "mainstay-fence-actions", "mainstay-fence-fields"] {
+        assert_eq!(condition(name), format!("request.userInfo.username == {controller}"));
+    }
+    assert_eq!(condition("mainstay-orders"), format!("request.userInfo.username != {controller}"));
+    let orders = find(&documents, "ValidatingAdmissionPolicy", "mainstay-orders");
+    assert!(orders["spec"]["paramKind"].is_null());
+    assert_eq!(
+        orders["spec"]["matchConstraints"]["resourceRules"].to_string(),
+        r#"[{"apiGroups":["mainstay.dev"],"apiVersions":["*"],"operations":["CREATE","UPDATE"],"resources":["gpunodes/status"]}]"#
+    );
+}
+
+#[test]
+fn a_controller_that_may_act_stays_off_gpu_nodes() {
+    const REQUIRED: &str = "/spec/template/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+    let required = |allow_actions: bool, labels: &[&str]| {
+        let gpu_node_label = labels.iter().map(|label| (*label).to_owned()).collect();
+        let documents =
+            render(&RenderArgs { allow_actions, gpu_node_label, ..wanted(Part::Workloads, NAMESPACE) }).unwrap();
+        find(&documents, "Deployment", "mainstay-controller").pointer(REQUIRED).map(ToString::to_string)
+    };
+    assert_eq!(required(false, &[GPU_LABEL]), None);
+    assert_eq!(required(true, &[""]), None);
+    assert_eq!(
+        required(true, &[GPU_LABEL, "example.com/gpu"]).unwrap(),
+        r#"{"nodeSelectorTerms":[{"matchExpressions":[{"key":"nvidia.com/gpu.present","operator":"DoesNotExist"},{"key":"example.com/gpu","operator":"DoesNotExist"}]}]}"#
+    );
+    for hostile in ["a b", "-a", "a\nb", "{{x}}", &"a".repeat(318)] {
+        let gpu_node_label = vec![hostile.to_owned()];
+        let asked = RenderArgs { allow_actions: true, gpu_node_label, ..wanted(Part::All, NAMESPACE) };
+        assert!(render(&asked).is_err(), "{hostile:?}");
+    }
 }
 
 #[test]

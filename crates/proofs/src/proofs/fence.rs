@@ -2,12 +2,17 @@
 //! taken or refused as stated, and so is what agents, jobs and people try. All against a real server.
 
 mod agent;
+mod approval_claim;
+mod approvals;
 mod attacks;
 mod fenced_cluster;
+mod fields;
 mod lost_cell;
 mod matrix;
 mod oldest_kubernetes;
 mod operation;
+mod orders;
+mod other_clients;
 mod takeover;
 
 pub(super) use attacks::PROOF as ATTACKS;
@@ -57,7 +62,10 @@ impl ExpectedResponse {
 async fn measure(context: &Context, kubernetes: KubernetesVersion) -> anyhow::Result<Measurement> {
     let world = FencedCluster::start(&context.workspace.root.join("deploy"), kubernetes).await?;
     let mut cases = matrix::run(&world).await?;
+    cases.extend(approvals::run(&world).await?);
+    cases.extend(orders::run(&world).await?);
     cases.extend(agent::run(&world).await?);
+    cases.extend(fields::run(&world).await?);
     let (takeover, refused_after) = takeover::run(&world).await?;
     cases.extend(takeover);
     cases.extend(lost_cell::run(&world).await?);

@@ -13,6 +13,7 @@ use installation::{COUNT, Installation};
 use testbed::Options;
 use tokio::time::Instant;
 use writes::Clients;
+pub(super) use writes::client_as;
 use xtask::command;
 use xtask::output;
 

@@ -12,12 +12,16 @@ use serde_json::{Value, json};
 use testbed::{Cluster, Options};
 use tokio::time::{Instant, sleep};
 
-use super::operation::{APPROVED, EPOCH, EpochClaim, LABELLED_NODE, prefix};
+use super::ExpectedResponse;
+use super::approval_claim::{AS_OF, approvals};
+use super::operation::{EPOCH, EpochClaim, LABELLED_NODE, prefix};
 
 pub(super) const CONTROLLER_NAMESPACE: &str = "mainstay-system";
 /// A policy sees a changed parameter a moment later; on a busy machine the moment can be long.
 const SEEN_AT_MOST: Duration = Duration::from_secs(20);
 const POLL_EVERY: Duration = Duration::from_millis(20);
+/// The name under which the options of a valid eviction are kept beside the objects.
+const EVICTION_OPTIONS: &str = "eviction";
 
 /// How something is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +30,8 @@ pub(super) enum Verb {
     /// Metadata only.
     Update,
     UpdateSpec,
+    /// A spec of a node without our quarantine taint.
+    Lift,
     UpdateStatus,
     /// A status with a new order to an agent.
     Order,
@@ -86,7 +92,7 @@ impl FencedCluster {
         cluster.apply(&deploy.join("allow-actions")).await?;
         let admin = cluster.client().await?;
         let controller = cluster.client_of(CONTROLLER_NAMESPACE, "mainstay-controller").await?;
-        let world = Self { cluster, admin, controller, objects: objects(deploy)? };
+        let mut world = Self { cluster, admin, controller, objects: objects(deploy)? };
         world.populate().await?;
         Ok(world)
     }
@@ -96,16 +102,19 @@ impl FencedCluster {
         found.map(|(_, object)| object).with_context(|| format!("no example of {resource}"))
     }
 
+    /// The options of an eviction that names the pod as it is.
+    pub(super) fn eviction_options(&self) -> Result<&Value> {
+        self.object(EVICTION_OPTIONS)
+    }
+
     /// Brings the cell to a mode, and waits until the fence has seen it.
     pub(super) async fn set_mode(&self, mode: &str) -> Result<()> {
-        let spec = json!({ "spec": { "mode": mode, "approvals": [{ "action": APPROVED, "by": "ana" }] } });
+        let spec = json!({ "spec": { "mode": mode, "approvals": approvals() } });
         self.admin_patch("cells", None, &spec).await?;
-        let probe = WriteRequest {
-            prefix: prefix("checkpointrequests"),
-            name: "absent",
-            verb: Verb::Update,
-            body: json!({ "metadata": { "annotations": { (mainstay_api::EPOCH): EPOCH.to_string() } } }),
-        };
+        let mut body = self.object("checkpointrequests")?.clone();
+        let annotations = json!({ (mainstay_api::EPOCH): EPOCH.to_string() });
+        body["metadata"] = json!({ "name": "probe", "annotations": annotations });
+        let probe = WriteRequest { prefix: prefix("checkpointrequests"), name: "probe", verb: Verb::Create, body };
         let started = Instant::now();
         while started.elapsed() < SEEN_AT_MOST {
             let answer = send(&self.controller, &probe, WriteMode::Dry).await?;
@@ -136,8 +145,8 @@ impl FencedCluster {
     }
 
     /// What the writes go to: a node, a pod, a lease, and of each kind one object for every epoch a delete can announce.
-    async fn populate(&self) -> Result<()> {
-        self.admin_patch("cells", Some("status"), &json!({ "status": { "epoch": EPOCH } })).await?;
+    async fn populate(&mut self) -> Result<()> {
+        self.admin_patch("cells", Some("status"), &json!({ "status": { "epoch": EPOCH, "asOf": AS_OF } })).await?;
         let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "default" } });
         self.create("/api/v1/namespaces/default/serviceaccounts", &account).await?;
         for (resource, name) in
@@ -147,8 +156,15 @@ impl FencedCluster {
             object["metadata"] = json!({ "name": name });
             if name == LABELLED_NODE {
                 object["metadata"]["labels"] = json!({ (mainstay_api::FENCED): "" });
+                object["metadata"]["annotations"] = json!({ (mainstay_api::DELETE_EPOCH): EPOCH.to_string() });
+                object["spec"] = json!({ "taints": [{ "key": mainstay_api::TAINT, "effect": "NoSchedule" }] });
             }
-            self.create(&prefix(resource), &object).await?;
+            let stored = self.create(&prefix(resource), &object).await?;
+            if resource == "pods" {
+                let only = ["uid", "resourceVersion"].map(|key| (key.to_owned(), stored["metadata"][key].clone()));
+                self.objects
+                    .push((EVICTION_OPTIONS, json!({ "preconditions": Value::Object(only.into_iter().collect()) })));
+            }
         }
         for resource in [
             "nodereports",
@@ -183,7 +199,7 @@ pub(super) async fn send(client: &Client, call: &WriteRequest, run: WriteMode) -
     let (request, merge) = (Request::new(&call.prefix), Patch::Merge(&call.body));
     let request = match call.verb {
         Verb::Create => request.create(&post, serde_json::to_vec(&call.body)?)?,
-        Verb::Update | Verb::UpdateSpec => request.patch(call.name, &patch, &merge)?,
+        Verb::Update | Verb::UpdateSpec | Verb::Lift => request.patch(call.name, &patch, &merge)?,
         Verb::UpdateStatus | Verb::Order => request.patch_subresource("status", call.name, &patch, &merge)?,
         Verb::Delete => request.delete(call.name, &DeleteParams { dry_run, ..DeleteParams::default() })?,
         Verb::Evict => request.create_subresource("eviction", call.name, &post, serde_json::to_vec(&call.body)?)?,
@@ -192,6 +208,23 @@ pub(super) async fn send(client: &Client, call: &WriteRequest, run: WriteMode) -
         Ok(_) => Ok(WriteResponse { code: 200, message: String::new() }),
         Err(kube::Error::Api(status)) => Ok(WriteResponse { code: status.code, message: status.message }),
         Err(error) => Err(error).with_context(|| format!("{:?} {} was not answered", call.verb, call.prefix)),
+    }
+}
+
+/// Sends a write until the answer is as expected, and answers the last one: what decides is seen a moment later.
+pub(super) async fn send_until(
+    client: &Client,
+    call: &WriteRequest,
+    run: WriteMode,
+    expected: ExpectedResponse,
+) -> Result<WriteResponse> {
+    let give_up_at = Instant::now() + SEEN_AT_MOST;
+    loop {
+        let answer = send(client, call, run).await?;
+        if expected.is_met_by(&answer) || Instant::now() >= give_up_at {
+            return Ok(answer);
+        }
+        sleep(POLL_EVERY).await;
     }
 }
 

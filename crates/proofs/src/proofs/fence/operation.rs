@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
+use super::approval_claim::{AS_OF, ApprovalClaim, EXPIRES_AT};
 use super::fenced_cluster::{CONTROLLER_NAMESPACE, Verb, WriteRequest};
 
 /// The epoch that the cell is at while the matrix runs.
 pub(super) const EPOCH: i64 = 5;
 /// The node that has the label of the fence from the start.
 pub(super) const LABELLED_NODE: &str = "n2";
-/// The action that a person approved in the Cell.
-pub(super) const APPROVED: &str = "drain-n1-7";
+/// A taint that the API server puts on each new node. It is not ours, so every write keeps it.
+const NOT_READY: (&str, &str) = ("node.kubernetes.io/not-ready", "NoSchedule");
 
 /// The epoch that a write carries, compared with the Cell's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,26 +40,6 @@ impl EpochClaim {
             Self::Current => "current",
             Self::Ahead => "ahead",
             Self::Absent => "absent",
-        }
-    }
-}
-
-/// Whether a write names an action that an operator approved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ApprovalClaim {
-    Approved,
-    Unknown,
-    Nothing,
-}
-
-impl ApprovalClaim {
-    pub(super) const ALL: [Self; 3] = [Self::Approved, Self::Unknown, Self::Nothing];
-
-    fn action(self) -> Option<&'static str> {
-        match self {
-            Self::Approved => Some(APPROVED),
-            Self::Unknown => Some("reboot-n1-9"),
-            Self::Nothing => None,
         }
     }
 }
@@ -113,7 +94,7 @@ const fn labelled(resource: &'static str, verb: Verb, label: Label) -> Operation
 /// All of them. What the controller's role names is stated here a second time, on purpose.
 pub(super) const ALL: &[Operation] = {
     use Label::{Removed, Stored, Written};
-    use Verb::{Create, Delete, Evict, Order, Update, UpdateSpec, UpdateStatus};
+    use Verb::{Create, Delete, Evict, Lift, Order, Update, UpdateSpec, UpdateStatus};
     use WriteClass::{Act, Exempt, NoRole, OthersWord, Record, Unlabelled};
     &[
         on("cells", Create, NoRole),
@@ -140,8 +121,8 @@ pub(super) const ALL: &[Operation] = {
         on("qualifications", Delete, Record),
         on("qualifications", UpdateStatus, Record),
         on("checkpointrequests", Create, Act),
-        on("checkpointrequests", Update, Act),
-        on("checkpointrequests", Delete, Record),
+        on("checkpointrequests", Update, NoRole),
+        on("checkpointrequests", Delete, NoRole),
         on("checkpointrequests", UpdateStatus, NoRole),
         on("fleetpolicies", Create, NoRole),
         on("fleetpolicies", Update, NoRole),
@@ -164,6 +145,8 @@ pub(super) const ALL: &[Operation] = {
         labelled("nodes", UpdateSpec, Stored),
         labelled("nodes", Update, Removed),
         labelled("nodes", UpdateSpec, Removed),
+        labelled("nodes", Lift, Stored),
+        labelled("nodes", Lift, Removed),
         on("nodes", UpdateStatus, NoRole),
         on("nodes", Delete, NoRole),
         on("pods", Create, NoRole),
@@ -206,14 +189,42 @@ fn stored_name(operation: Operation, says: EpochClaim) -> &'static str {
     }
 }
 
-/// The request to the server. `object` is a valid object of the resource, without a name.
+impl Operation {
+    /// The verb that an approval of this write must have; none where any will do.
+    pub(super) fn approved_verb(self) -> Option<&'static str> {
+        match (self.resource, self.verb) {
+            ("nodes", Verb::UpdateSpec) => Some("Cordon"),
+            ("nodes", Verb::Lift) => Some("Return"),
+            ("nodes", _) => None,
+            ("gpunodes", _) => Some("Reboot"),
+            _ => Some("Drain"),
+        }
+    }
+
+    /// The node that the write acts on.
+    fn node(self) -> &'static str {
+        match self.resource {
+            "nodes" if matches!(self.label, Label::Stored | Label::Removed) => LABELLED_NODE,
+            "gpunodes" => "absent",
+            "checkpointrequests" => "r12n04",
+            _ => "n1",
+        }
+    }
+}
+
+/// The request to the server. `object` is a valid object of the resource, without a name; of an eviction, its options.
 pub(super) fn call(operation: Operation, says: EpochClaim, names: ApprovalClaim, object: &Value) -> WriteRequest {
+    let node = operation.node();
+    let action = names.action(operation.approved_verb().unwrap_or("Cordon"), node);
     let mut annotations = json!({});
     if let Some(epoch) = says.epoch() {
         annotations[mainstay_api::EPOCH] = json!(epoch.to_string());
     }
-    if let Some(action) = names.action() {
+    if let Some(action) = &action {
         annotations[mainstay_api::APPROVAL] = json!(action);
+    }
+    if let Some(plan) = names.plan(node) {
+        annotations[mainstay_api::PLAN] = json!(plan);
     }
     let mut metadata = json!({ "annotations": annotations });
     match operation.label {
@@ -228,9 +239,9 @@ pub(super) fn call(operation: Operation, says: EpochClaim, names: ApprovalClaim,
             object
         }
         Verb::Update => json!({ "metadata": metadata }),
-        Verb::UpdateSpec => json!({ "metadata": metadata, "spec": spec_change(operation.resource) }),
+        Verb::UpdateSpec | Verb::Lift => json!({ "metadata": metadata, "spec": spec_change(operation) }),
         Verb::UpdateStatus | Verb::Order => {
-            let mut status = status(operation, names);
+            let mut status = status(operation, action.as_deref(), names.plan(node));
             if let (Some(epoch), true) = (says.epoch(), operation.resource != "nodes") {
                 status["epoch"] = json!(epoch);
             }
@@ -238,33 +249,66 @@ pub(super) fn call(operation: Operation, says: EpochClaim, names: ApprovalClaim,
         }
         Verb::Delete => Value::Null,
         Verb::Evict => {
-            metadata["name"] = json!("p1");
-            metadata["namespace"] = json!("default");
-            json!({ "apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata })
+            metadata["annotations"][mainstay_api::NODE] = json!(node);
+            eviction(metadata, object)
         }
     };
     WriteRequest { prefix: prefix(operation.resource), name: stored_name(operation, says), verb: operation.verb, body }
 }
 
-fn spec_change(resource: &str) -> Value {
-    match resource {
-        "nodes" => json!({ "unschedulable": true }),
-        "nodereports" => json!({ "sequence": 1_000 }),
-        "gpunodes" => json!({ "request": { "kind": "Drain", "reason": "ours now", "by": "controller" } }),
+/// An eviction of the pod `p1`, with these options.
+pub(super) fn eviction(mut metadata: Value, options: &Value) -> Value {
+    metadata["name"] = json!("p1");
+    metadata["namespace"] = json!("default");
+    json!({ "apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, "deleteOptions": options })
+}
+
+/// Taints of a node: the server's own, then these.
+pub(super) fn taints(ours: &[(&str, &str)]) -> Value {
+    let all = std::iter::once(&NOT_READY).chain(ours);
+    all.map(|(key, effect)| json!({ "key": key, "effect": effect })).collect()
+}
+
+fn spec_change(operation: Operation) -> Value {
+    let quarantine = (mainstay_api::TAINT, "NoSchedule");
+    let avoid = (mainstay_api::AVOID_TAINT, "PreferNoSchedule");
+    match (operation.resource, operation.verb) {
+        ("nodes", Verb::Lift) => json!({ "taints": taints(&[]) }),
+        // The labelled node has the quarantine already.
+        ("nodes", _) if operation.node() == LABELLED_NODE => json!({ "taints": taints(&[quarantine, avoid]) }),
+        ("nodes", _) => json!({ "taints": taints(&[quarantine]) }),
+        ("nodereports", _) => json!({ "sequence": 1_000 }),
+        ("gpunodes", _) => json!({ "request": { "kind": "Drain", "reason": "ours now", "by": "controller" } }),
         _ => json!({ "acknowledgement": { "by": "controller" } }),
     }
 }
 
-fn status(operation: Operation, names: ApprovalClaim) -> Value {
-    let order = json!({
-        "id": names.action().unwrap_or("unnamed"), "epoch": EPOCH, "bootId": "b", "nonce": "n", "step": "Reboot",
-        "startBy": "2026-11-15T03:00:00Z", "doneBy": "2026-11-15T04:00:00Z",
+/// The status of a GpuNode with these orders, under a grant of this plan.
+pub(super) fn gpu_node_status(orders: &Value, plan: Option<String>) -> Value {
+    let mut status = json!({
+        "stage": "Repairing", "since": AS_OF, "waitingOn": "Order", "message": "", "riskPpm": 0, "orders": orders,
     });
+    if let Some(plan) = plan {
+        status["grant"] =
+            json!({ "claim": plan, "by": "Fault", "needs": "Exclusive", "grantedAt": AS_OF, "epoch": EPOCH });
+    }
+    status
+}
+
+/// An order to reboot, with this id.
+pub(super) fn order(id: &str) -> Value {
+    json!({
+        "id": id, "epoch": EPOCH, "bootId": "b", "nonce": "n", "step": "Reboot", "startBy": AS_OF, "doneBy": EXPIRES_AT,
+    })
+}
+
+fn status(operation: Operation, action: Option<&str>, plan: Option<String>) -> Value {
     match operation.resource {
-        "gpunodes" => json!({
-            "stage": "Repairing", "since": "2026-11-15T03:00:00Z", "waitingOn": "Order", "message": "", "riskPpm": 0,
-            "orders": if operation.verb == Verb::Order { json!([order]) } else { json!([]) },
-        }),
+        "gpunodes" => {
+            let orders =
+                if operation.verb == Verb::Order { json!([order(action.unwrap_or("unnamed"))]) } else { json!([]) };
+            gpu_node_status(&orders, plan)
+        }
         "incidents" => json!({
             "rule": "row-remap-pending", "subject": { "type": "Node", "node": "n1" }, "summary": "",
             "openedAt": "2026-11-15T03:00:00Z", "lostGpuSeconds": 0,

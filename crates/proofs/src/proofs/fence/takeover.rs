@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::fenced_cluster::{FencedCluster, Verb, WriteMode, WriteRequest, send};
-use super::operation::{EPOCH, LABELLED_NODE, prefix};
+use super::operation::{EPOCH, LABELLED_NODE, prefix, taints};
 use super::{Case, ExpectedResponse};
 
 const REFUSED_AT_MOST: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ pub(super) async fn run(world: &FencedCluster) -> Result<(Vec<Case>, Duration)> 
             "metadata": {
                 "annotations": { (mainstay_api::EPOCH): epoch.to_string() }, "labels": { (mainstay_api::FENCED): "" },
             },
-            "spec": { "unschedulable": true },
+            "spec": { "taints": taints(&[(mainstay_api::TAINT, "NoSchedule")]) },
         }),
     };
     let mut cases = Vec::new();

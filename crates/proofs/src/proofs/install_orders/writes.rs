@@ -204,7 +204,7 @@ fn pod(name: &str) -> Value {
 }
 
 /// The administrator as another user.
-async fn client_as(cluster: &Cluster, user: &str, groups: &[&str]) -> Result<Client> {
+pub(in crate::proofs) async fn client_as(cluster: &Cluster, user: &str, groups: &[&str]) -> Result<Client> {
     let kubeconfig = Kubeconfig::read_from(cluster.kubeconfig())?;
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     config.auth_info.impersonate = Some(user.to_owned());

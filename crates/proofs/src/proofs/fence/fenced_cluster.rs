@@ -20,7 +20,7 @@ pub(super) const CONTROLLER_NAMESPACE: &str = "mainstay-system";
 /// A policy sees a changed parameter a moment later; on a busy machine the moment can be long.
 const SEEN_AT_MOST: Duration = Duration::from_secs(20);
 const POLL_EVERY: Duration = Duration::from_millis(20);
-/// The name under which the options of a valid eviction are kept beside the objects.
+/// Name of the example that holds the options of a valid eviction.
 const EVICTION_OPTIONS: &str = "eviction";
 
 /// How something is written.

@@ -20,6 +20,7 @@ const TAKEN: ExpectedResponse = ExpectedResponse::Taken;
 const KEPT: ExpectedResponse = ExpectedResponse::Policy("the Cell holds the epoch");
 const UNLABELLED: ExpectedResponse = ExpectedResponse::Policy("needs the label mainstay.dev/fenced");
 const NO_PARAMS: ExpectedResponse = ExpectedResponse::Policy("no params found");
+const UNRESOLVED: ExpectedResponse = ExpectedResponse::Policy("failed to find resource referenced by paramKind");
 
 pub(super) async fn run(world: &FencedCluster) -> Result<Vec<Case>> {
     let mut cases = other_clients::run(world, CellState::Present).await?;
@@ -58,7 +59,7 @@ fn labelled() -> WriteRequest {
     on(prefix("nodes"), LABELLED_NODE, Verb::Update, annotations)
 }
 
-/// Nobody serves the definition, as after a mistaken edit.
+/// The server serves no version of the definition, as after a mistaken edit.
 async fn not_served(world: &FencedCluster) -> Result<Vec<Case>> {
     serve(world, false).await?;
     let mut cases = Cases(other_clients::run(world, CellState::NotServed).await?);
@@ -122,11 +123,24 @@ async fn lost(world: &FencedCluster) -> Result<Vec<Case>> {
     Ok(cases.0)
 }
 
-/// The definition is deleted, and the Cell with it.
+/// The definition is deleted, and the Cell with it. Then the policies are created again, so that the server looks the definition up.
 async fn undefined(world: &FencedCluster) -> Result<Vec<Case>> {
     let mut cases = Cases::default();
     let delete = on(DEFINITIONS, DEFINITION, Verb::Delete, Value::Null);
     cases.note("an operator deletes the definition of the Cell", &world.admin, &delete, WriteMode::Real, TAKEN).await?;
     cases.0.extend(other_clients::run(world, CellState::Undefined).await?);
+    for name in ["mainstay-fence", "mainstay-fence-actions"] {
+        let delete = on(POLICIES, name, Verb::Delete, Value::Null);
+        let what = format!("an operator deletes the policy {name}");
+        cases.note(&what, &world.admin, &delete, WriteMode::Real, TAKEN).await?;
+    }
+    let what = "without its policy a labelled node can be written";
+    cases.note(what, &world.admin, &labelled(), WriteMode::Dry, TAKEN).await?;
+    for file in ["policy/20-fence.yaml", "allow-actions/10-fence.yaml"] {
+        world.cluster.apply(&testbed::deploy().join(file)).await?;
+    }
+    let what = "with its policy, before the definition, a labelled node cannot be written";
+    cases.note(what, &world.admin, &labelled(), WriteMode::Dry, UNRESOLVED).await?;
+    cases.0.extend(other_clients::run(world, CellState::Unresolved).await?);
     Ok(cases.0)
 }

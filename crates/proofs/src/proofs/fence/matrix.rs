@@ -68,7 +68,7 @@ fn expected(operation: Operation, says: EpochClaim, names: ApprovalClaim, mode: 
         }
         EpochClaim::Current => {}
     }
-    // A write that changes no taint of ours is part of any action on the node.
+    // A write that changes none of our taints is part of any action on the node.
     let is_approved =
         names == ApprovalClaim::Approved || (names == ApprovalClaim::OtherVerb && operation.approved_verb().is_none());
     let allowed = mode == "Act" || (mode == "Propose" && is_approved);

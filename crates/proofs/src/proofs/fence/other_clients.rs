@@ -17,10 +17,12 @@ pub(super) enum CellState {
     Present,
     /// Its definition is there, and the Cell is not.
     Missing,
-    /// Its definition is stored, and the server serves no version of it.
+    /// Its definition is stored and not served. A running server continues with the Cell that it knows.
     NotServed,
-    /// Its definition is deleted.
+    /// Its definition was deleted under a running server.
     Undefined,
+    /// The server has never seen its definition, as after a restart, or if the policies were applied first.
+    Unresolved,
 }
 
 /// Who writes besides Mainstay.
@@ -97,12 +99,14 @@ fn expected(write: OtherWrite, node: &str, state: CellState) -> ExpectedResponse
         OtherWrite::Label | OtherWrite::Taint | OtherWrite::Cordon | OtherWrite::Delete => node == LABELLED_NODE,
     };
     match state {
-        CellState::Missing | CellState::NotServed | CellState::Undefined if is_labelled => {
+        CellState::Missing | CellState::Undefined | CellState::Unresolved if is_labelled => {
             ExpectedResponse::Policy("mainstay-fence-actions")
         }
-        CellState::Present | CellState::Missing | CellState::NotServed | CellState::Undefined => {
-            ExpectedResponse::Taken
-        }
+        CellState::Present
+        | CellState::NotServed
+        | CellState::Missing
+        | CellState::Undefined
+        | CellState::Unresolved => ExpectedResponse::Taken,
     }
 }
 

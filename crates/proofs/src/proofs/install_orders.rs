@@ -1,5 +1,6 @@
-//! Proof that an Observe installation, applied in any order or in part, refuses no other client's write to nodes, pods or
-//! evictions, and that `mainstay doctor` names what is missing. One real API server; pieces are applied and deleted between cases.
+//! Proof that an installation, applied in any order or in part, refuses no other client's write to nodes, pods or evictions that are
+//! not under treatment, and that `mainstay doctor` names what is missing. One real API server; pieces are applied and deleted between
+//! cases. The permission to act is absent, the first piece, or, in the reported order, at any other place.
 
 mod admission;
 mod doctor;
@@ -9,7 +10,7 @@ mod writes;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use installation::{COUNT, Installation};
+use installation::{ACTING, COUNT, Installation};
 use testbed::Options;
 use tokio::time::Instant;
 use writes::Clients;
@@ -42,10 +43,10 @@ enum Orders {
 }
 
 /// An order in which the pieces are applied.
-type Order = [usize; COUNT];
+type Order = Vec<usize>;
 
 /// The policies before the definitions and the Cell: the order in which other clients' writes were refused.
-const REPORTED: Order = [2, 3, 0, 1, 4];
+const REPORTED: [usize; COUNT] = [2, 3, 0, 1, 4];
 
 async fn measure(context: &Context, orders: Orders) -> Result<Measurement> {
     let root = &context.workspace.root;
@@ -124,20 +125,29 @@ impl Tally {
     }
 }
 
-/// Every order, each next to those it shares most with; for a slice, first the reported one and then a rotation by the hash.
+/// Every order, each next to those it shares most with; for a slice, first the reported one without and with the permission to act,
+/// and then a rotation by the hash.
 fn chosen(orders: Orders, hash: &str) -> Result<Vec<Order>> {
     let mut all = permutations();
+    let acting_first = all.iter().map(|order| acting_at(order, 0)).collect::<Vec<_>>();
+    all.extend(acting_first);
     if orders == Orders::Slice {
         let place = u64::from_str_radix(hash.get(..8).context("a short commit hash")?, 16)?;
         let count = u64::try_from(all.len())?;
         all.rotate_left(usize::try_from(place % count)?);
-        all.insert(0, REPORTED);
+        all.splice(0..0, [REPORTED.to_vec(), acting_at(&REPORTED, 0)]);
     }
+    all.extend((1..=COUNT).map(|place| acting_at(&REPORTED, place)));
     Ok(all)
 }
 
+/// An order with the permission to act at this place.
+fn acting_at(order: &[usize], place: usize) -> Order {
+    let (before, after) = order.split_at(place);
+    [before, &[ACTING], after].concat()
+}
+
 fn permutations() -> Vec<Order> {
-    let mut all = Vec::new();
     let mut places = vec![Vec::new()];
     for _ in 0..COUNT {
         places = places
@@ -148,8 +158,7 @@ fn permutations() -> Vec<Order> {
             })
             .collect();
     }
-    all.extend(places.into_iter().filter_map(|order| Order::try_from(order).ok()));
-    all
+    places
 }
 
 #[cfg(test)]
@@ -158,22 +167,23 @@ mod tests {
 
     #[test]
     fn every_order_is_walked_once_and_there_are_enough_states() {
-        let orders = permutations();
-        assert_eq!(orders.len(), 120);
-        assert_eq!(orders.iter().collect::<std::collections::BTreeSet<_>>().len(), 120);
+        let orders = chosen(Orders::All, "").unwrap();
+        assert_eq!(permutations().len(), 120);
+        assert_eq!(orders.len(), 120 + 120 + COUNT);
+        assert_eq!(orders.iter().collect::<std::collections::BTreeSet<_>>().len(), orders.len());
         let mut states = 1;
         let mut before: &[usize] = &[];
         for order in &orders {
-            states += COUNT - before.iter().zip(order).take_while(|(one, other)| one == other).count();
+            states += order.len() - before.iter().zip(order).take_while(|(one, other)| one == other).count();
             before = order;
         }
-        assert_eq!(states, 326);
+        assert_eq!(states, 326 + 326 + 20);
         assert!(states >= CASES_MIN);
     }
 
     #[test]
     fn a_slice_begins_with_the_reported_order_and_then_where_the_hash_points() {
         let slice = chosen(Orders::Slice, "00000001ff").unwrap();
-        assert_eq!((slice[0], slice[1]), (REPORTED, permutations()[1]));
+        assert_eq!(slice[..3], [REPORTED.to_vec(), vec![ACTING, 2, 3, 0, 1, 4], permutations()[1].clone()]);
     }
 }

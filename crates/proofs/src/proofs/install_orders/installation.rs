@@ -12,9 +12,11 @@ use kube::core::Request;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-/// How many pieces there are.
+/// Number of the pieces of an Observe installation.
 pub(super) const COUNT: usize = 5;
-const NAMES: [&str; COUNT] = ["definitions", "cell", "policies", "roles", "workloads"];
+/// The piece that an Observe installation does not have: the permission to act, with its fences.
+pub(super) const ACTING: usize = COUNT;
+const NAMES: [&str; COUNT + 1] = ["definitions", "cell", "policies", "roles", "workloads", "permission to act"];
 /// Definitions are served, and objects gone, within this time on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 const POLL_EVERY: Duration = Duration::from_millis(20);
@@ -22,7 +24,7 @@ const POLL_EVERY: Duration = Duration::from_millis(20);
 /// The documents of each part, the parts applied so far, and the stored objects.
 pub(super) struct Installation {
     administrator: Client,
-    documents: [Vec<Value>; COUNT],
+    documents: [Vec<Value>; COUNT + 1],
     applied: Vec<usize>,
     /// Keys of the objects that the server stored.
     stored: BTreeSet<String>,
@@ -30,8 +32,8 @@ pub(super) struct Installation {
 
 impl Installation {
     pub(super) fn read(deploy: &Path, administrator: Client) -> Result<Self> {
-        let mut documents: [Vec<Value>; COUNT] = Default::default();
-        for folder in ["crds", "policy", "workloads", "defaults"] {
+        let mut documents: [Vec<Value>; COUNT + 1] = Default::default();
+        for folder in ["crds", "policy", "workloads", "defaults", "allow-actions"] {
             let files = std::fs::read_dir(deploy.join(folder)).with_context(|| format!("no deploy/{folder}"))?;
             let mut files: Vec<_> = files.map(|file| Ok(file?.path())).collect::<Result<_>>()?;
             files.sort();
@@ -56,9 +58,11 @@ impl Installation {
         if names.is_empty() { "nothing applied".to_owned() } else { names.join(" > ") }
     }
 
-    /// Every object of the installation, and whether it is stored.
+    /// Every object that belongs to the installation, and whether it is stored. The permission to act belongs to it once applied.
     pub(super) fn objects(&self) -> impl Iterator<Item = (&Value, bool)> {
-        self.documents.iter().flatten().map(|document| (document, self.stored.contains(&key(document))))
+        let acts = self.applied.contains(&ACTING);
+        let pieces = self.documents.iter().enumerate().filter(move |(piece, _)| acts || *piece != ACTING);
+        pieces.flat_map(|(_, documents)| documents).map(|document| (document, self.stored.contains(&key(document))))
     }
 
     pub(super) async fn apply(&mut self, piece: usize) -> Result<()> {
@@ -155,6 +159,7 @@ fn piece(folder: &str, document: &Value) -> usize {
         ("policy", "Namespace" | "Cell") => 1,
         ("policy", kind) if kind.starts_with("ValidatingAdmissionPolicy") => 2,
         ("policy", _) => 3,
+        ("allow-actions", _) => ACTING,
         _ => 4,
     }
 }

@@ -12,7 +12,6 @@ mod foreign_writes;
 mod gameday;
 mod journal_replay;
 mod one_page;
-mod proxy;
 mod scale;
 mod scenario;
 mod test_cluster;

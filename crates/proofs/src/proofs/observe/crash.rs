@@ -9,11 +9,11 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 use testbed::NAMESPACE;
+use testbed::fault_proxy::{Call, Fault, FaultProxy, Reply, Rule, Turn};
 use tokio::time::{Instant, sleep, timeout};
 use xtask::{dist, output};
 
 use super::controller::Controller;
-use super::proxy::{KillPoint, Proxy};
 use super::scenario::{self, Scenario, Step};
 use super::test_cluster::TestCluster;
 use crate::prove::{Context, Measurement};
@@ -39,17 +39,40 @@ const APART: [&str; 9] = [
     "selfLink",
 ];
 
-/// How a scenario is run: undisturbed, with failing calls, or with a kill.
+/// How a scenario is run: undisturbed, with failing calls, or killed at the write of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RunVariant {
     Smooth,
     Rough,
-    Kill(KillPoint),
+    KilledBefore(u64),
+    KilledAfter(u64),
+}
+
+impl RunVariant {
+    const fn is_killed(self) -> bool {
+        matches!(self, Self::KilledBefore(_) | Self::KilledAfter(_))
+    }
+
+    /// One call in four fails in a rough run, in turn as a server does that is broken, has moved on, or is busy. The Lease is
+    /// spared: losing it is another proof.
+    fn rules(self) -> Vec<Rule> {
+        let fails = |nth: u64, reply: Reply| {
+            Rule::new(Fault::Answer(reply), Turn::Cycle { nth, of: 12 }, |call: &Call| !call.is_lease())
+        };
+        match self {
+            Self::Smooth => Vec::new(),
+            Self::Rough => {
+                vec![fails(4, Reply::InternalError), fails(8, Reply::MovedOn), fails(12, Reply::TooManyRequests(1))]
+            }
+            Self::KilledBefore(number) => vec![Rule::new(Fault::HoldBefore, Turn::Nth(number), Call::is_write)],
+            Self::KilledAfter(number) => vec![Rule::new(Fault::HoldAfter, Turn::Nth(number), Call::is_write)],
+        }
+    }
 }
 
 struct Trial<'a> {
     bed: &'a TestCluster,
-    proxy: &'a Proxy,
+    proxy: &'a FaultProxy,
     program: &'a Path,
     kubeconfig: PathBuf,
     folder: &'a Path,
@@ -61,20 +84,20 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let program = folder.path().join("mainstay");
     std::fs::copy(dist::binary(&context.workspace).await?, &program)?;
     let bed = TestCluster::start(NODES).await?;
-    let proxy = Proxy::start(bed.cluster.client_of(NAMESPACE, "mainstay-controller").await?).await?;
+    let proxy = FaultProxy::start(bed.cluster.client_of(NAMESPACE, "mainstay-controller").await?).await?;
     let kubeconfig = folder.path().join("proxy.kubeconfig");
-    std::fs::write(&kubeconfig, kubeconfig_of(&proxy))?;
+    std::fs::write(&kubeconfig, proxy.kubeconfig())?;
     let trial = Trial { bed: &bed, proxy: &proxy, program: &program, kubeconfig, folder: folder.path() };
     let (mut kills, mut repeated, mut differ) = (0_u64, 0_u64, 0_i64);
     for scenario in &scenario::ALL {
         let (expected, writes) =
             trial.run(scenario, RunVariant::Smooth, QUIET_LONG).await.with_context(|| scenario.name)?;
         ensure!(writes > 0, "{}: nothing is written", scenario.name);
-        let sides = (1..=writes).flat_map(|number| [KillPoint::Before(number), KillPoint::After(number)]);
-        for way in [RunVariant::Rough].into_iter().chain(sides.map(RunVariant::Kill)) {
+        let kills_of = |number| [RunVariant::KilledBefore(number), RunVariant::KilledAfter(number)];
+        for way in [RunVariant::Rough].into_iter().chain((1..=writes).flat_map(kills_of)) {
             let context = || format!("{}, {way:?}", scenario.name);
             let (mut found, _) = trial.run(scenario, way, QUIET).await.with_context(context)?;
-            kills += u64::from(way != RunVariant::Rough);
+            kills += u64::from(way.is_killed());
             if found != expected {
                 // The same write is the same place in the code, so a defect shows again.
                 repeated += 1;
@@ -99,22 +122,19 @@ impl Trial<'_> {
     async fn run(&self, scenario: &Scenario, way: RunVariant, quiet: Duration) -> Result<(Vec<Value>, u64)> {
         self.bed.delete_objects().await?;
         // The takeover writes as well; what is counted begins after it.
-        self.proxy.begin(None);
+        self.proxy.clear();
         let mut served = Controller::start(self.program, &self.kubeconfig, self.folder).await?;
         served.wait_until_leading().await?;
-        match way {
-            RunVariant::Smooth => self.proxy.begin(None),
-            RunVariant::Rough => self.proxy.begin_rough(),
-            RunVariant::Kill(at) => self.proxy.begin(Some(at)),
-        }
-        let mut is_killed = !matches!(way, RunVariant::Kill(_));
+        self.proxy.clear();
+        way.rules().into_iter().for_each(|rule| self.proxy.add(rule));
+        let mut is_killed = !way.is_killed();
         for step in scenario.steps.iter().chain([&Step::Settle]) {
             self.bed.execute(*step).await?;
             if matches!(step, Step::Settle) {
-                if !is_killed && timeout(quiet, self.proxy.wait_until_paused()).await.is_ok() {
+                if !is_killed && timeout(quiet, self.proxy.wait_until_held()).await.is_ok() {
                     served.kill().await?;
                     is_killed = true;
-                    self.proxy.begin(None);
+                    self.proxy.clear();
                     served = Controller::start(self.program, &self.kubeconfig, self.folder).await?;
                     served.wait_until_leading().await?;
                 }
@@ -171,13 +191,4 @@ fn difference(expected: &[Value], found: &[Value]) -> String {
         these.iter().filter(|one| !those.contains(one)).map(ToString::to_string).collect()
     };
     format!("missing {:?}, instead {:?}", only(expected, found), only(found, expected))
-}
-
-fn kubeconfig_of(proxy: &Proxy) -> String {
-    let address = proxy.address;
-    format!(
-        "{{apiVersion: v1, kind: Config, current-context: a, \
-         clusters: [{{name: a, cluster: {{server: 'http://{address}'}}}}], \
-         users: [{{name: a, user: {{}}}}], contexts: [{{name: a, context: {{cluster: a, user: a}}}}]}}"
-    )
 }

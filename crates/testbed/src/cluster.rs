@@ -2,7 +2,10 @@
 //! [`crate::fleet`] defines its nodes. [`crate::own`], [`crate::shared`] and [`crate::named_clusters`] define its lifetime.
 
 mod accounts;
+mod api_server;
+mod etcd_snapshot;
 mod flags;
+mod outage;
 mod ports;
 mod start;
 
@@ -17,6 +20,12 @@ use crate::pki::{self, Identity};
 use crate::process::{self, Process};
 use crate::servers::Program;
 
+pub use api_server::ApiServer;
+pub use etcd_snapshot::EtcdSnapshot;
+pub use outage::Outage;
+
+use ports::Ports;
+
 /// A program that a test cluster can run in addition to etcd and the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -30,6 +39,9 @@ pub enum OptionalServer {
     /// The HorizontalPodAutoscaler controller with a short period, as one more controller of kube-controller-manager. The API
     /// server then also forwards requests to extension API servers, such as one that serves metrics.
     Autoscaler,
+    /// Another kube-apiserver on the same etcd, with the same certificates and keys. [`Cluster::through`] talks to it; all
+    /// other servers talk to the first.
+    SecondApiServer,
 }
 
 impl OptionalServer {
@@ -39,6 +51,7 @@ impl OptionalServer {
             Self::ControllerManager | Self::Autoscaler => Program::ControllerManager,
             Self::Scheduler => Program::Scheduler,
             Self::Kwok => Program::Kwok,
+            Self::SecondApiServer => Program::ApiServer,
         }
     }
 }
@@ -62,7 +75,12 @@ impl Default for Options {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct StateFile {
     api_url: String,
+    #[serde(default)]
+    second_api_url: Option<String>,
     etcd_url: String,
+    /// Zeros for a cluster that an older version of this program started.
+    #[serde(default)]
+    ports: Ports,
     servers_dir: PathBuf,
     options: Options,
 }
@@ -81,6 +99,8 @@ pub struct Cluster {
     record: StateFile,
     watchdog: Option<Process>,
     on_drop: OnDrop,
+    /// The API server that this handle talks to.
+    api_server: ApiServer,
 }
 
 /// From now on the audit log of the cluster that is started in `dir` has reads as well.
@@ -95,7 +115,13 @@ impl Cluster {
         let path = dir.join("cluster.json");
         let text = std::fs::read_to_string(&path).with_context(|| format!("no cluster in {}", dir.display()))?;
         let record = serde_json::from_str(&text).with_context(|| format!("cannot understand {}", path.display()))?;
-        Ok(Self { dir: dir.to_owned(), record, watchdog: None, on_drop: OnDrop::Leave })
+        Ok(Self::of(dir, record))
+    }
+
+    /// A handle that leaves the servers running.
+    fn of(dir: &Path, record: StateFile) -> Self {
+        let api_server = ApiServer::First;
+        Self { dir: dir.to_owned(), record, watchdog: None, on_drop: OnDrop::Leave, api_server }
     }
 
     /// From now on the servers end with this handle.
@@ -123,13 +149,14 @@ impl Cluster {
 
     /// The administrator's kubeconfig.
     pub fn kubeconfig(&self) -> PathBuf {
-        Identity::Admin.kubeconfig(&self.dir)
+        self.api_server.kubeconfig(&self.dir)
     }
 
     /// Every write of a service account in `mainstay-system`, and every call of the controller's, as the server's audit log
-    /// has it: one JSON object a line. Others' reads are in it where [`crate::own_with_read_audit`] started the cluster.
+    /// has it: one JSON object a line. Others' reads are in it where [`crate::own_with_read_audit`] started the cluster. Each
+    /// of two API servers has a log of its own.
     pub fn audit_log(&self) -> PathBuf {
-        flags::audit_log(&self.dir)
+        flags::audit_log(&self.dir, self.api_server)
     }
 
     /// The client that was built with the servers.
@@ -139,7 +166,10 @@ impl Cluster {
 
     /// Where the API server listens.
     pub fn api_url(&self) -> &str {
-        &self.record.api_url
+        match (self.api_server, &self.record.second_api_url) {
+            (ApiServer::Second, Some(url)) => url,
+            (ApiServer::First, _) | (ApiServer::Second, None) => &self.record.api_url,
+        }
     }
 
     /// The certificate of the API server's authority.
@@ -179,7 +209,7 @@ impl Cluster {
 
     /// The names of the servers that it consists of.
     pub fn all_servers(&self) -> Vec<&'static str> {
-        start::programs(&self.record.options).into_iter().map(Program::name).collect()
+        start::names(&self.record.options)
     }
 
     /// The names of those that do not run.
@@ -188,14 +218,26 @@ impl Cluster {
         self.all_servers().into_iter().filter(|name| !running.iter().any(|(_, it)| it == name)).collect()
     }
 
-    /// Takes one server away without warning, as a crash would. For clusters of one's own.
+    /// Takes one server away without warning, as a crash would. Of two API servers, the one that this handle talks to. For
+    /// clusters of one's own. [`Cluster::outage`] also brings it back.
     pub async fn crash(&self, program: Program) -> Result<()> {
-        let running = self.running();
-        let (process, _) = running
-            .iter()
-            .find(|(_, name)| name == program.name())
-            .with_context(|| format!("{program} does not run"))?;
-        process::end(&[*process]).await
+        process::end(&[self.process_of(program)?]).await
+    }
+
+    fn process_of(&self, program: Program) -> Result<Process> {
+        let name = self.process_name(program);
+        let found = self.running().into_iter().find(|(_, running)| running == name);
+        Ok(found.with_context(|| format!("{name} does not run"))?.0)
+    }
+
+    /// The name by which a server is on record and has its log.
+    const fn process_name(&self, program: Program) -> &'static str {
+        match program {
+            Program::ApiServer => self.api_server.process_name(),
+            Program::Etcd | Program::ControllerManager | Program::Scheduler | Program::Kubectl | Program::Kwok => {
+                program.name()
+            }
+        }
     }
 
     /// Ends the servers and removes everything about the cluster.

@@ -35,7 +35,7 @@ mod test_process;
 mod wait;
 mod watchdog;
 
-pub use cluster::{Cluster, OptionalServer, Options};
+pub use cluster::{ApiServer, Cluster, EtcdSnapshot, OptionalServer, Options, Outage};
 pub use fleet::Fleet;
 pub use go_tool::{pint, prometheus_adapter, sloth};
 pub use helm::Helm;

@@ -71,6 +71,16 @@ impl Process {
         }
     }
 
+    /// Whether every thread of it has stopped, as SIGSTOP asks.
+    pub(crate) fn is_stopped(self) -> bool {
+        let Ok(threads) = std::fs::read_dir(format!("/proc/{}/task", self.pid)) else { return false };
+        let mut states = threads.flatten().filter_map(|thread| {
+            let line = std::fs::read_to_string(thread.path().join("stat")).ok()?;
+            parse_stat(&line).map(|stat| stat.state)
+        });
+        self.alive() && states.all(|state| state == 'T')
+    }
+
     /// Memory in use by the process itself, page cache excluded unless mapped.
     pub(crate) fn resident_bytes(self) -> u64 {
         if !self.alive() {

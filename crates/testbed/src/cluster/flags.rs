@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::ApiServer;
 use crate::kwok;
 use crate::pki::{self, Files, Identity};
 use crate::sizing::{NewNodeTaint, Sizing};
@@ -59,15 +60,20 @@ pub(super) fn audit_policy(dir: &Path) -> PathBuf {
     dir.join("audit.yaml")
 }
 
-/// Where the server writes it, one JSON object a line.
-pub(super) fn audit_log(dir: &Path) -> PathBuf {
-    dir.join("audit.jsonl")
+/// Where an API server writes it, one JSON object a line.
+pub(super) fn audit_log(dir: &Path, api_server: ApiServer) -> PathBuf {
+    dir.join(match api_server {
+        ApiServer::First => "audit.jsonl",
+        ApiServer::Second => "audit-second.jsonl",
+    })
 }
 
 /// What the flags depend on.
 #[derive(Debug)]
 pub(super) struct Layout<'a> {
     pub(super) dir: &'a Path,
+    /// The API server that [`Layout::api_server`] is about.
+    pub(super) api_server: ApiServer,
     pub(super) api_port: u16,
     pub(super) etcd_port: u16,
     pub(super) etcd_peer_port: u16,
@@ -144,7 +150,7 @@ impl Layout<'_> {
             ("max-mutating-requests-inflight", "500".to_owned()),
             ("disable-admission-plugins", plugins_off(self.sizing.newborn_taint).to_owned()),
             ("audit-policy-file", text(&self.audit_policy())),
-            ("audit-log-path", text(&audit_log(self.dir))),
+            ("audit-log-path", text(&audit_log(self.dir, self.api_server))),
             // One file however long: whoever asks what was never written must see all of it.
             ("audit-log-maxsize", "0".to_owned()),
             ("profiling", "false".to_owned()),
@@ -236,7 +242,9 @@ mod tests {
     fn every_listener_is_on_loopback_and_silence_is_judged_by_the_fleet() {
         let dir = Path::new("/d");
         let sizing = Sizing::for_nodes(10_000);
-        let layout = Layout { dir, api_port: 1, etcd_port: 2, etcd_peer_port: 3, sizing, is_autoscaled: false };
+        let api_server = ApiServer::First;
+        let layout =
+            Layout { dir, api_server, api_port: 1, etcd_port: 2, etcd_peer_port: 3, sizing, is_autoscaled: false };
         let files = Files::of(dir);
         for flag in layout.etcd().iter().chain(&layout.api_server(&files)) {
             if flag.contains("listen") || flag.contains("bind-address") {

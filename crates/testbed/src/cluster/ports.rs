@@ -4,7 +4,17 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
 use tokio::net::TcpSocket;
+
+/// The ports of a cluster, on 127.0.0.1.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) struct Ports {
+    pub(super) api: u16,
+    pub(super) second_api: Option<u16>,
+    pub(super) etcd: u16,
+    pub(super) etcd_peer: u16,
+}
 
 /// A port of 127.0.0.1 that is kept free for one server.
 #[derive(Debug)]
@@ -17,6 +27,15 @@ impl HeldPort {
         let socket = TcpSocket::new_v4()?;
         socket.set_reuseport(true)?;
         socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).context("no free port on 127.0.0.1")?;
+        Ok(Self { socket })
+    }
+
+    /// Keeps a port for a server that listens on it and is about to be taken away.
+    pub(super) fn keep(number: u16) -> Result<Self> {
+        let socket = TcpSocket::new_v4()?;
+        socket.set_reuseport(true)?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, number));
+        socket.bind(address).with_context(|| format!("cannot keep port {number}"))?;
         Ok(Self { socket })
     }
 

@@ -11,8 +11,8 @@ use kube::api::{ListParams, Request};
 use kube::{Api, Client};
 
 use super::flags::Layout;
-use super::ports::HeldPort;
-use super::{Cluster, OnDrop, OptionalServer, Options, StateFile};
+use super::ports::{HeldPort, Ports};
+use super::{ApiServer, Cluster, OptionalServer, Options, StateFile};
 use crate::go::last_lines;
 use crate::problem::problem;
 use crate::process::{self, Process};
@@ -25,8 +25,14 @@ use crate::{kwok, pki, watchdog};
 const ANSWERS_AT_MOST: Duration = Duration::from_secs(120);
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
-/// All that runs with these options, in the order in which it is started.
-pub(super) fn programs(options: &Options) -> Vec<Program> {
+/// The names of all that runs with these options.
+pub(super) fn names(options: &Options) -> Vec<&'static str> {
+    let second = options.parts.contains(&OptionalServer::SecondApiServer).then(|| ApiServer::Second.process_name());
+    programs(options).into_iter().map(Program::name).chain(second).collect()
+}
+
+/// All that runs with these options besides a second API server, in the order in which it is started.
+fn programs(options: &Options) -> Vec<Program> {
     let optional = [Program::ControllerManager, Program::Scheduler, Program::Kwok];
     let wanted = optional.into_iter().filter(|program| options.parts.iter().any(|part| part.program() == *program));
     [Program::Etcd, Program::ApiServer].into_iter().chain(wanted).collect()
@@ -46,7 +52,7 @@ impl Cluster {
         let watchdog = owner.map(|owner| watchdog::start(dir, owner)).transpose()?;
         let started = start(dir, options, servers, progress).await;
         match started {
-            Ok(record) => Ok(Self { dir: dir.to_owned(), record, watchdog, on_drop: OnDrop::Leave }),
+            Ok(record) => Ok(Self { watchdog, ..Self::of(dir, record) }),
             Err(error) => {
                 super::end_and_remove(dir).await.context("cannot clean up after a failed start")?;
                 Err(error)
@@ -55,38 +61,65 @@ impl Cluster {
     }
 }
 
+/// What the flags of a cluster's servers depend on, for its first API server.
+pub(super) fn layout<'a>(dir: &'a Path, ports: Ports, options: &Options) -> Layout<'a> {
+    Layout {
+        dir,
+        api_server: ApiServer::First,
+        api_port: ports.api,
+        etcd_port: ports.etcd,
+        etcd_peer_port: ports.etcd_peer,
+        sizing: Sizing::for_nodes(options.nodes_max),
+        is_autoscaled: options.parts.contains(&OptionalServer::Autoscaler),
+    }
+}
+
 async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progress<'_>) -> Result<StateFile> {
-    let ports = [HeldPort::find()?, HeldPort::find()?, HeldPort::find()?];
-    let [api_port, etcd_port, etcd_peer_port] = [ports[0].number()?, ports[1].number()?, ports[2].number()?];
-    let sizing = Sizing::for_nodes(options.nodes_max);
-    let is_autoscaled = options.parts.contains(&OptionalServer::Autoscaler);
-    let layout = Layout { dir, api_port, etcd_port, etcd_peer_port, sizing, is_autoscaled };
+    let held = [HeldPort::find()?, HeldPort::find()?, HeldPort::find()?];
+    let second = options.parts.contains(&OptionalServer::SecondApiServer).then(HeldPort::find).transpose()?;
+    let ports = Ports {
+        api: held[0].number()?,
+        second_api: second.as_ref().map(HeldPort::number).transpose()?,
+        etcd: held[1].number()?,
+        etcd_peer: held[2].number()?,
+    };
+    let layout = layout(dir, ports, &options);
+    let second_layout = ports.second_api.map(|api_port| Layout { api_server: ApiServer::Second, api_port, ..layout });
+    let sizing = layout.sizing;
     let files = pki::write(dir, &layout.api_url())?;
     if !layout.audit_policy().exists() {
         pki::write_private(&layout.audit_policy(), super::flags::AUDIT_POLICY)?;
     }
 
     let garbage_percent = sizing.garbage_percent.to_string();
-    let launch = |program: Program, args: &[String]| {
+    let launch = |program: Program, name: &str, args: &[String]| {
         progress(ProgressEvent::Starting(program));
-        process::launch(program.name(), &servers.path(program), args, &[("GOGC", &garbage_percent)], dir)
+        process::launch(name, &servers.path(program), args, &[("GOGC", &garbage_percent)], dir)
     };
     // The API server tries etcd again until it is there, so both can start at once.
-    let etcd = launch(Program::Etcd, &layout.etcd())?;
-    let api = launch(Program::ApiServer, &layout.api_server(&files))?;
+    let etcd = launch(Program::Etcd, Program::Etcd.name(), &layout.etcd())?;
+    let api = launch(Program::ApiServer, Program::ApiServer.name(), &layout.api_server(&files))?;
     let record = StateFile {
         api_url: layout.api_url(),
+        second_api_url: second_layout.as_ref().map(Layout::api_url),
         etcd_url: layout.etcd_url(),
+        ports,
         servers_dir: servers.path(Program::Kubectl).parent().map(Path::to_path_buf).unwrap_or_default(),
         options,
     };
-    let cluster = Cluster { dir: dir.to_owned(), record, watchdog: None, on_drop: OnDrop::Leave };
+    let cluster = Cluster::of(dir, record);
     let client = cluster.client().await?;
-    let watched = [(Program::Etcd, etcd), (Program::ApiServer, api)];
+    let mut watched = vec![(Program::Etcd.name(), etcd), (Program::ApiServer.name(), api)];
     until(dir, &watched, "the API server to be ready", || ready(&client)).await?;
-    drop(ports);
+    if let Some(layout_of_second) = second_layout {
+        let name = ApiServer::Second.process_name();
+        watched.push((name, launch(Program::ApiServer, name, &layout_of_second.api_server(&files))?));
+        ApiServer::Second.write_kubeconfig(dir, &layout.api_url(), &layout_of_second.api_url())?;
+        let client = cluster.through(ApiServer::Second)?.client().await?;
+        until(dir, &watched, "the second API server to be ready", || ready(&client)).await?;
+    }
+    drop((held, second));
 
-    let mut watched = watched.to_vec();
     for program in programs(cluster.options()) {
         let args = match program {
             // Running already; and a client is no server.
@@ -99,7 +132,7 @@ async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progre
                 layout.kwok()
             }
         };
-        watched.push((program, launch(program, &args)?));
+        watched.push((program.name(), launch(program, program.name(), &args)?));
     }
     if programs(cluster.options()).contains(&Program::ControllerManager) {
         // Until then pods are refused.
@@ -111,7 +144,7 @@ async fn start(dir: &Path, options: Options, servers: &Servers, progress: Progre
 }
 
 /// Ready includes the bootstrap roles, without which no controller could do anything.
-async fn ready(client: &Client) -> Result<bool> {
+pub(super) async fn ready(client: &Client) -> Result<bool> {
     // The client has no call for a bare path; listing it is a plain GET.
     let request = Request::new("/readyz").list(&ListParams::default())?;
     Ok(client.request_text(request).await.is_ok_and(|answer| answer == "ok"))
@@ -122,17 +155,17 @@ async fn default_account(client: &Client) -> Result<bool> {
 }
 
 /// Asks again and again until the answer is yes, as long as all servers live.
-async fn until<F, A>(dir: &Path, watched: &[(Program, Process)], what: &str, ask: F) -> Result<()>
+pub(super) async fn until<F, A>(dir: &Path, watched: &[(&str, Process)], what: &str, ask: F) -> Result<()>
 where
     F: Fn() -> A,
     A: Future<Output = Result<bool>>,
 {
     let give_up_at = Instant::now() + ANSWERS_AT_MOST;
     loop {
-        if let Some((program, _)) = watched.iter().find(|(_, process)| !process.alive()) {
+        if let Some((name, _)) = watched.iter().find(|(_, process)| !process.alive()) {
             return Err(problem(
-                format!("{program} ended while waiting for {what}"),
-                log_tail(dir, *program),
+                format!("{name} ended while waiting for {what}"),
+                log_tail(dir, name),
                 "read its log above",
             ));
         }
@@ -141,7 +174,7 @@ where
         }
         if Instant::now() >= give_up_at {
             let tails: Vec<String> =
-                watched.iter().map(|(program, _)| format!("{program}: {}", log_tail(dir, *program))).collect();
+                watched.iter().map(|(name, _)| format!("{name}: {}", log_tail(dir, name))).collect();
             let waited = format!("gave up waiting for {what} after {} s", ANSWERS_AT_MOST.as_secs());
             return Err(problem(
                 waited,
@@ -153,8 +186,8 @@ where
     }
 }
 
-fn log_tail(dir: &Path, program: Program) -> String {
-    let log = std::fs::read(dir.join("logs").join(format!("{program}.log"))).unwrap_or_default();
+fn log_tail(dir: &Path, name: &str) -> String {
+    let log = std::fs::read(dir.join("logs").join(format!("{name}.log"))).unwrap_or_default();
     let tail = last_lines(&String::from_utf8_lossy(&log), 15);
     if tail.is_empty() { "its log is empty".to_owned() } else { tail }
 }

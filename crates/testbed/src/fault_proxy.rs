@@ -1,6 +1,6 @@
 //! A proxy in front of the API server that does what goes wrong on a network and in a server: it holds or drops a call before
 //! or after the server carries it out, answers in the server's place, drops, repeats or delays watch events, and shows an old
-//! state as a lagging cache does. A test says which calls; everything else passes unchanged.
+//! state as a lagging cache does. A test chooses the calls; everything else passes unchanged.
 //!
 //! It listens on plain HTTP on loopback and forwards with the identity of one client, so it is for one program under test. It
 //! keeps a record of what that program wrote. Watches must be JSON, as kube-rs asks for; `exec` and the like do not pass.
@@ -215,7 +215,7 @@ async fn serve(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Respo
         Err(error) => return Ok((StatusCode::PAYLOAD_TOO_LARGE, error.to_string()).into_response()),
     };
     let call = Call::of(&parts, &body);
-    // The identity is the client's alone: without these headers the call would be made as another user than it says.
+    // The identity is the client's alone: without these headers the call would be made as another user than the caller asked for.
     if parts.headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
         return Ok(Reply::Forbidden.response(&call));
     }

@@ -5,7 +5,7 @@
 //! and waits until they respond, [`kwok`] runs nodes without machines, and [`fleet`] defines the nodes and creates them.
 //! [`TestCluster`] is all of that with Mainstay installed, for tests of Mainstay's programs. [`shared`] and [`own`] start
 //! bare clusters for tests, and [`named_clusters`] starts those that a developer keeps. [`TestProcess`] and [`eventually`]
-//! start a program under test and wait for what it does, and [`fault_proxy`] lets things go wrong between it and the API
+//! start a program under test and wait for what it does, and [`fault_proxy`] injects faults between it and the API
 //! server. [`Prometheus`] is a real one with a history.
 
 pub mod audit;

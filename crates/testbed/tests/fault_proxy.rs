@@ -150,7 +150,7 @@ async fn a_held_call_holds_everything_and_a_stalled_one_only_itself() {
 }
 
 #[tokio::test]
-async fn a_paused_client_hears_and_does_nothing_until_its_time_is_over() {
+async fn a_paused_client_receives_and_does_nothing_until_its_time_is_over() {
     let bed = bed("proxy-paused").await.unwrap();
     let mut watch = pin!(bed.watch().await.unwrap());
     bed.proxy.pause_for(3 * A_MOMENT);

@@ -16,13 +16,13 @@ const LINE_BYTES_MAX: usize = 4 << 20;
 /// What happens to an event of a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventFault {
-    /// It never arrives.
+    /// The event never arrives.
     Drop,
-    /// It arrives twice.
+    /// The event arrives twice.
     Duplicate,
-    /// It arrives this much later, and so does everything after it on this watch.
+    /// The event arrives this much later, and so does everything after it on this watch.
     Delay(Duration),
-    /// It arrives as an object that cannot be decoded: its spec is a number.
+    /// The event arrives with an object that cannot be decoded: its spec is a number.
     Garble,
     /// The watch ends cleanly before it.
     Close,

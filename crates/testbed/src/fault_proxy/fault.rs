@@ -92,7 +92,7 @@ impl Reply {
 /// Which of the calls that a rule is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// All of them.
+    /// Every one of the calls.
     Every,
     /// The one with this number, counted from 1.
     Nth(u64),

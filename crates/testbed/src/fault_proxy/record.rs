@@ -21,7 +21,7 @@ const BODY_BYTES_MAX: usize = 16 << 10;
 pub struct SentWrite {
     /// Verb, place and name of the write.
     pub call: Call,
-    /// Content type, which tells the kinds of patches apart.
+    /// Content type, which differs between the kinds of patches.
     pub content_type: String,
     /// The first 16 hexadecimal digits of the body's SHA-256.
     pub digest: String,

@@ -16,7 +16,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde::{Deserialize, Serialize};
 
-use crate::pki::{self, Identity};
+use crate::pki;
 use crate::process::{self, Process};
 use crate::servers::Program;
 

@@ -204,6 +204,8 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
         let shared = Arc::clone(&shared);
         async move { serve(&shared, request).await.map_err(|Cut| std::io::Error::other("cut by a rule")) }
     });
+    // Events are small and must not wait for each other. Without it they are only late.
+    let _ = stream.set_nodelay(true);
     // A cut connection is an error here, and a program that was killed leaves one too.
     let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }

@@ -46,6 +46,8 @@ impl Cluster {
     /// The servers do not end with it.
     pub fn through(&self, api_server: ApiServer) -> Result<Self> {
         ensure!(api_server == ApiServer::First || self.record.second_api_url.is_some(), "there is one API server only");
-        Ok(Self { api_server, ..Self::of(&self.dir, self.record.clone()) })
+        let mut handle = Self::of(&self.dir, self.record.clone());
+        handle.api_server = api_server;
+        Ok(handle)
     }
 }

@@ -13,14 +13,14 @@ use crate::servers::Program;
 
 const HEALTH_AT_MOST: Duration = Duration::from_secs(5);
 
-/// A server that is away. Its port stays bound, so that connections are refused and no other program takes it.
+/// A server that is away. Its ports stay bound, so that connections are refused and no other program takes it.
 #[derive(Debug)]
 #[must_use = "the server stays away until `end`"]
 pub struct Outage<'a> {
     cluster: &'a Cluster,
     program: Program,
-    /// Controllers and the scheduler do not listen.
-    port: Option<HeldPort>,
+    /// None for controllers and the scheduler, which do not listen.
+    ports: Vec<HeldPort>,
 }
 
 impl Cluster {
@@ -28,16 +28,16 @@ impl Cluster {
     /// own.
     pub async fn outage(&self, program: Program) -> Result<Outage<'_>> {
         let ports = &self.record.ports;
-        let port = match (program, self.api_server) {
-            (Program::Etcd, _) => Some(ports.etcd),
-            (Program::ApiServer, ApiServer::First) => Some(ports.api),
-            (Program::ApiServer, ApiServer::Second) => ports.second_api,
-            (Program::ControllerManager | Program::Scheduler | Program::Kwok, _) => None,
+        let listens = match (program, self.api_server) {
+            (Program::Etcd, _) => vec![ports.etcd, ports.etcd_peer],
+            (Program::ApiServer, ApiServer::First) => vec![ports.api],
+            (Program::ApiServer, ApiServer::Second) => ports.second_api.into_iter().collect(),
+            (Program::ControllerManager | Program::Scheduler | Program::Kwok, _) => Vec::new(),
             (Program::Kubectl, _) => bail!("kubectl is no server"),
         };
-        let port = port.map(HeldPort::keep).transpose()?;
+        let ports = listens.into_iter().map(HeldPort::keep).collect::<Result<_>>()?;
         self.crash(program).await?;
-        Ok(Outage { cluster: self, program, port })
+        Ok(Outage { cluster: self, program, ports })
     }
 
     /// The flags of the servers, for the API server that this handle talks to.
@@ -56,7 +56,7 @@ impl Cluster {
 impl Outage<'_> {
     /// Starts the server again. Returns when etcd is healthy or the API server ready; the others do not report that.
     pub async fn end(self) -> Result<()> {
-        let Self { cluster, program, port } = self;
+        let Self { cluster, program, ports } = self;
         let (layout, files) = (cluster.layout(), Files::of(&cluster.dir));
         let args = match program {
             Program::Etcd => layout.etcd(),
@@ -81,7 +81,7 @@ impl Outage<'_> {
             }
             Program::ControllerManager | Program::Scheduler | Program::Kwok | Program::Kubectl => {}
         }
-        drop(port);
+        drop(ports);
         Ok(())
     }
 }

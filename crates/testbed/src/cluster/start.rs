@@ -52,7 +52,11 @@ impl Cluster {
         let watchdog = owner.map(|owner| watchdog::start(dir, owner)).transpose()?;
         let started = start(dir, options, servers, progress).await;
         match started {
-            Ok(record) => Ok(Self { watchdog, ..Self::of(dir, record) }),
+            Ok(record) => {
+                let mut cluster = Self::of(dir, record);
+                cluster.watchdog = watchdog;
+                Ok(cluster)
+            }
             Err(error) => {
                 super::end_and_remove(dir).await.context("cannot clean up after a failed start")?;
                 Err(error)

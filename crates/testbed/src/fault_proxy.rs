@@ -2,7 +2,7 @@
 //! or after the server carries it out, answers in the server's place, drops, repeats or delays watch events, and shows an old
 //! state as a lagging cache does. A test chooses the calls; everything else passes unchanged.
 //!
-//! It listens on plain HTTP on loopback and forwards with the identity of one client, so it is for one program under test. It
+//! It listens on plain HTTP on loopback and forwards with the identity of one kubeconfig, so it is for one program under test. It
 //! keeps a record of what that program wrote. Watches must be JSON, as kube-rs asks for; `exec` and the like do not pass.
 
 #![expect(
@@ -18,6 +18,7 @@ mod lag;
 mod record;
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,7 +30,8 @@ use axum::response::IntoResponse as _;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
@@ -75,8 +77,13 @@ struct State {
 struct Cut;
 
 impl FaultProxy {
-    /// Starts a proxy that forwards every call as this client.
-    pub async fn start(client: Client) -> Result<Self> {
+    /// Starts a proxy that forwards every call to the API server and with the identity of this kubeconfig.
+    pub async fn start(kubeconfig: &Path) -> Result<Self> {
+        let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
+        let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+        // kube repeats a call after 429, 503 and 504, for example an eviction that a PodDisruptionBudget refuses.
+        config.default_retry = false;
+        let client = Client::try_from(config)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("no free port on 127.0.0.1")?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared { client, state: Mutex::default(), gate: Gate::default(), lag: Lag::default() });

@@ -9,7 +9,7 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::Cluster;
+use super::{ApiServer, Cluster};
 
 /// Longer than any test or proof runs.
 const SECONDS: i64 = 8 * 3600;
@@ -36,10 +36,15 @@ impl Cluster {
         self.client_with_token(&self.token(namespace, account, None).await?).await
     }
 
-    /// Writes the kubeconfig of a service account, for a program that reads one: `ACCOUNT.kubeconfig`.
+    /// Writes the kubeconfig of a service account, for a program that reads one: `ACCOUNT.kubeconfig`, or
+    /// `ACCOUNT-second.kubeconfig` for the second API server.
     pub async fn kubeconfig_of(&self, namespace: &str, account: &str) -> Result<PathBuf> {
         let text = self.kubeconfig_with_token(&self.token(namespace, account, None).await?)?;
-        self.write_file(&format!("{account}.kubeconfig"), &text)
+        let suffix = match self.api_server {
+            ApiServer::First => "",
+            ApiServer::Second => "-second",
+        };
+        self.write_file(&format!("{account}{suffix}.kubeconfig"), &text)
     }
 
     /// Creates a service account with these cluster roles and returns its kubeconfig.

@@ -84,7 +84,7 @@ pub(super) async fn measure(context: &Context) -> Result<Measurement> {
     let program = folder.path().join("mainstay");
     std::fs::copy(dist::binary(&context.workspace).await?, &program)?;
     let bed = TestCluster::start(NODES).await?;
-    let proxy = FaultProxy::start(bed.cluster.client_of(NAMESPACE, "mainstay-controller").await?).await?;
+    let proxy = FaultProxy::start(&bed.cluster.kubeconfig_of(NAMESPACE, "mainstay-controller").await?).await?;
     let kubeconfig = folder.path().join("proxy.kubeconfig");
     std::fs::write(&kubeconfig, proxy.kubeconfig())?;
     let trial = Trial { bed: &bed, proxy: &proxy, program: &program, kubeconfig, folder: folder.path() };

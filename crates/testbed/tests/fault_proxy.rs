@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use axum::http;
 use futures::{Stream, StreamExt as _, TryStreamExt as _};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, ServiceAccount};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use kube::api::{EvictParams, ListParams, Patch, PatchParams, PostParams, WatchEvent as KubeEvent, WatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -26,6 +26,7 @@ const A_MOMENT: Duration = Duration::from_millis(400);
 /// A namespace of the shared server, seen with and without the proxy.
 struct Bed {
     proxy: FaultProxy,
+    namespace: String,
     client: Client,
     direct: Api<ConfigMap>,
     through: Api<ConfigMap>,
@@ -39,7 +40,9 @@ async fn client_of(proxy: &FaultProxy) -> Result<Client> {
     Ok(Client::try_from(config)?)
 }
 
-async fn bed(namespace: &str) -> Result<Bed> {
+async fn bed(name: &str) -> Result<Bed> {
+    // A test that runs again has a namespace of its own.
+    let namespace = format!("{name}-{}", std::process::id());
     let cluster = testbed::shared().await?;
     let admin = cluster.client().await?;
     let namespaces = Api::<Namespace>::all(admin.clone());
@@ -47,8 +50,9 @@ async fn bed(namespace: &str) -> Result<Bed> {
     namespaces.create(&PostParams::default(), &object).await?;
     let proxy = FaultProxy::start(&cluster.kubeconfig()).await?;
     let client = client_of(&proxy).await?;
-    let through = Api::namespaced(client.clone(), namespace);
-    Ok(Bed { proxy, client, direct: Api::namespaced(admin, namespace), through })
+    let through = Api::namespaced(client.clone(), &namespace);
+    let direct = Api::namespaced(admin, &namespace);
+    Ok(Bed { proxy, namespace, client, direct, through })
 }
 
 impl Bed {
@@ -58,6 +62,14 @@ impl Bed {
             ..ConfigMap::default()
         };
         api.create(&PostParams::default(), &object).await
+    }
+
+    /// Pods without and with the proxy, once the namespace accepts them.
+    async fn pods(&self) -> [Api<Pod>; 2] {
+        let accounts = Api::<ServiceAccount>::namespaced(self.direct.clone().into_client(), &self.namespace);
+        let account = async || accounts.get_opt("default").await.ok()?;
+        testbed::eventually_within(SOON, "the default service account", account).await.unwrap();
+        [self.direct.clone().into_client(), self.client.clone()].map(|client| Api::namespaced(client, &self.namespace))
     }
 
     async fn exists(&self, name: &str) -> bool {
@@ -203,11 +215,11 @@ async fn a_garbled_event_cannot_be_decoded_and_an_expired_watch_ends_with_410() 
     let bed = bed("proxy-garbled").await.unwrap();
     bed.proxy.add_for_events(EventRule::new(EventFault::Garble, Turn::Every, about("bad")));
     bed.proxy.add_for_events(EventRule::new(EventFault::Expire, Turn::Every, about("old")));
-    let pods = Api::<Pod>::namespaced(bed.client.clone(), "default");
+    let [direct, pods] = bed.pods().await;
     let watched = pods.watch(&WatchParams::default().fields("metadata.name=bad"), "0").await.unwrap();
-    let direct = Api::<Pod>::namespaced(bed.direct.clone().into_client(), "default");
     direct.create(&PostParams::default(), &pod("bad")).await.unwrap();
-    let event = timeout(SOON, pin!(watched).next()).await.unwrap().unwrap();
+    let events = watched.filter(|event| std::future::ready(!matches!(event, Ok(KubeEvent::Bookmark(_)))));
+    let event = timeout(SOON, pin!(events).next()).await.unwrap().unwrap();
     assert!(event.is_err(), "decoded: {event:?}");
 
     let watch = bed.watch().await.unwrap();
@@ -267,13 +279,13 @@ async fn patches_of_every_kind_and_evictions_pass_and_are_on_record() {
         { "op": "replace", "path": "/data/text", "value": "json" },
     ]);
     let json_patch = || {
-        let path = "/api/v1/namespaces/proxy-record/configmaps/a";
+        let path = format!("/api/v1/namespaces/{}/configmaps/a", bed.namespace);
         let request = http::Request::patch(path).header("content-type", "application/json-patch+json");
         request.body(test_and_set.to_string().into_bytes()).unwrap()
     };
     bed.client.request::<ConfigMap>(json_patch()).await.unwrap();
     assert_eq!(code(bed.client.request::<ConfigMap>(json_patch()).await.unwrap_err()), 422, "a test that fails");
-    let pods = Api::<Pod>::namespaced(bed.client.clone(), "default");
+    let [_, pods] = bed.pods().await;
     pods.create(&PostParams::default(), &pod("evicted")).await.unwrap();
     pods.evict("evicted", &EvictParams::default()).await.unwrap();
 
@@ -351,20 +363,18 @@ async fn a_streaming_list_arrives_event_by_event() {
 #[tokio::test]
 async fn a_refused_eviction_is_refused_at_once_and_sent_once() {
     let bed = bed("proxy-refused").await.unwrap();
-    let admin = bed.direct.clone().into_client();
+    let [direct, pods] = bed.pods().await;
     let selector = json!({ "matchLabels": { "budget": "proxy-refused" } });
     let budget = json!({ "metadata": { "name": "budget" }, "spec": { "minAvailable": 1, "selector": selector } });
-    let budgets = Api::<PodDisruptionBudget>::namespaced(admin.clone(), "default");
+    let budgets = Api::<PodDisruptionBudget>::namespaced(direct.clone().into_client(), &bed.namespace);
     budgets.create(&PostParams::default(), &serde_json::from_value(budget).unwrap()).await.unwrap();
     let mut refused = pod("refused");
     refused.metadata.labels = Some([("budget".to_owned(), "proxy-refused".to_owned())].into());
-    let direct = Api::<Pod>::namespaced(admin, "default");
     direct.create(&PostParams::default(), &refused).await.unwrap();
     // No budget protects a pod that is pending.
     let running = Patch::Merge(json!({ "status": { "phase": "Running" } }));
     direct.patch_status("refused", &PatchParams::default(), &running).await.unwrap();
 
-    let pods = Api::<Pod>::namespaced(bed.client.clone(), "default");
     let evicted = timeout(SOON, pods.evict("refused", &EvictParams::default())).await.expect("no call is repeated");
     assert_eq!(code(evicted.unwrap_err()), 429);
     let statuses: Vec<_> = bed.proxy.written().into_iter().map(|write| write.status).collect();

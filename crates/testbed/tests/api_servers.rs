@@ -9,8 +9,10 @@ use anyhow::Result;
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, ListParams, PostParams, WatchEvent, WatchParams};
-use kube::{Api, ResourceExt as _};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client, Config, ResourceExt as _};
 use serde_json::json;
+use testbed::fault_proxy::FaultProxy;
 use testbed::{ApiServer, Cluster, OptionalServer, Options, Program};
 use tokio::time::timeout;
 
@@ -64,6 +66,8 @@ async fn two_api_servers_show_one_state_and_each_serves_without_the_other() {
     assert_eq!(second.audited_writes("probe").unwrap().count(), 1);
     assert_eq!(cluster.audited_writes("probe").unwrap().count(), 0);
 
+    a_proxy_lets_the_second_lag(&second, &a).await;
+
     let outage = cluster.outage(Program::ApiServer).await.unwrap();
     assert_eq!(cluster.missing_servers(), ["kube-apiserver"]);
     assert!(timeout(SOON, cluster.client().await.unwrap().apiserver_version()).await.unwrap().is_err());
@@ -75,6 +79,22 @@ async fn two_api_servers_show_one_state_and_each_serves_without_the_other() {
     second.crash(Program::ApiServer).await.unwrap();
     assert_eq!(cluster.missing_servers(), ["kube-apiserver-second"]);
     create(&maps(&cluster).await.unwrap(), "after").await.unwrap();
+}
+
+async fn a_proxy_lets_the_second_lag(second: &Cluster, first_maps: &Api<ConfigMap>) {
+    let proxy = FaultProxy::start(&second.kubeconfig()).await.unwrap();
+    let kubeconfig = Kubeconfig::from_yaml(&proxy.kubeconfig()).unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let lagging = Api::<ConfigMap>::namespaced(Client::try_from(config).unwrap(), "default");
+    let from_cache = async || {
+        let all = lagging.list(&ListParams::default().at("0")).await.unwrap();
+        all.iter().any(|map| map.name_any() == "ahead")
+    };
+    proxy.lag().await.unwrap();
+    create(first_maps, "ahead").await.unwrap();
+    assert!(!from_cache().await && names(first_maps).await.contains(&"ahead".to_owned()));
+    proxy.catch_up();
+    testbed::eventually_within(SOON, "the second to catch up", async || from_cache().await).await.unwrap();
 }
 
 #[tokio::test]

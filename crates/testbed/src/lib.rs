@@ -1,12 +1,12 @@
 //! Real Kubernetes servers for tests and for the desk: etcd, kube-apiserver, kube-controller-manager, kube-scheduler
 //! and KWOK nodes shaped as a GPU fabric, all on loopback. Nothing here is shipped, and nothing here is a mock.
+//! [`fault_proxy`] injects faults between a program under test and the API server, and [`Outage`] between the servers.
 //!
 //! In order of use: [`servers`] finds or builds the programs, `pki` creates the identities, [`cluster`] starts the programs
 //! and waits until they respond, [`kwok`] runs nodes without machines, and [`fleet`] defines the nodes and creates them.
 //! [`TestCluster`] is all of that with Mainstay installed, for tests of Mainstay's programs. [`shared`] and [`own`] start
 //! bare clusters for tests, and [`named_clusters`] starts those that a developer keeps. [`TestProcess`] and [`eventually`]
-//! start a program under test and wait for what it does, and [`fault_proxy`] injects faults between it and the API
-//! server. [`Prometheus`] is a real one with a history.
+//! start a program under test and wait for what it does. [`Prometheus`] is a real one with a history.
 
 pub mod audit;
 pub mod cluster;

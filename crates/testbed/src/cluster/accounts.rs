@@ -9,7 +9,7 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::{ApiServer, Cluster};
+use super::Cluster;
 
 /// Longer than any test or proof runs.
 const SECONDS: i64 = 8 * 3600;
@@ -40,11 +40,7 @@ impl Cluster {
     /// `ACCOUNT-second.kubeconfig` for the second API server.
     pub async fn kubeconfig_of(&self, namespace: &str, account: &str) -> Result<PathBuf> {
         let text = self.kubeconfig_with_token(&self.token(namespace, account, None).await?)?;
-        let suffix = match self.api_server {
-            ApiServer::First => "",
-            ApiServer::Second => "-second",
-        };
-        self.write_file(&format!("{account}{suffix}.kubeconfig"), &text)
+        self.write_file(&format!("{account}{}.kubeconfig", self.api_server.suffix()), &text)
     }
 
     /// Creates a service account with these cluster roles and returns its kubeconfig.

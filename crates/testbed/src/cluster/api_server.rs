@@ -25,11 +25,19 @@ impl ApiServer {
         }
     }
 
+    /// What distinguishes the names of its files.
+    pub(super) const fn suffix(self) -> &'static str {
+        match self {
+            Self::First => "",
+            Self::Second => "-second",
+        }
+    }
+
     /// The administrator's kubeconfig for it.
     pub(super) fn kubeconfig(self, dir: &Path) -> PathBuf {
         match self {
             Self::First => Identity::Admin.kubeconfig(dir),
-            Self::Second => dir.join("kubeconfig-second"),
+            Self::Second => dir.join(format!("kubeconfig{}", self.suffix())),
         }
     }
 

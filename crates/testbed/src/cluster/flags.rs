@@ -62,10 +62,7 @@ pub(super) fn audit_policy(dir: &Path) -> PathBuf {
 
 /// Where an API server writes it, one JSON object a line.
 pub(super) fn audit_log(dir: &Path, api_server: ApiServer) -> PathBuf {
-    dir.join(match api_server {
-        ApiServer::First => "audit.jsonl",
-        ApiServer::Second => "audit-second.jsonl",
-    })
+    dir.join(format!("audit{}.jsonl", api_server.suffix()))
 }
 
 /// What the flags depend on.

@@ -64,8 +64,13 @@ impl BuildTarget<'_> {
     }
 }
 
-/// The first 16 hexadecimal digits of the SHA-256: a short name for what a build depends on, or for a body.
-pub(crate) fn digest(bytes: &[u8]) -> String {
+/// A short name for what a build depends on.
+pub(crate) fn digest(text: &str) -> String {
+    short_sha256(text.as_bytes())
+}
+
+/// The first 16 hexadecimal digits of the SHA-256.
+pub(crate) fn short_sha256(bytes: &[u8]) -> String {
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, bytes);
     digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

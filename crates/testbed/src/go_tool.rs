@@ -34,7 +34,7 @@ pub(crate) async fn go_tool(name: &str, package: &str) -> Result<PathBuf> {
     let args = ["build", "-trimpath", "-ldflags", "-s -w"].map(str::to_owned);
     let sums = module.join("go.sum");
     let sums = std::fs::read_to_string(&sums).with_context(|| format!("cannot read {}", sums.display()))?;
-    let key = digest(format!("{} {BUILD_ENV:?} {args:?} {sums}", std::env::consts::ARCH).as_bytes());
+    let key = digest(&format!("{} {BUILD_ENV:?} {args:?} {sums}", std::env::consts::ARCH));
     let dir = crate::cache::root()?.join(name).join(key);
     let program = dir.join(name);
     if program.is_file() {

@@ -110,7 +110,7 @@ impl Servers {
         let newest = Self::ensure(progress).await?;
         let module = tools_dir().join("oldest");
         let args = stamped(OLDEST_KUBERNETES_VERSION);
-        let key = digest(format!("{:?} {args:?} {}", newest.dir, sums(&module)?).as_bytes());
+        let key = digest(&format!("{:?} {args:?} {}", newest.dir, sums(&module)?));
         let dir = crate::cache::root()?.join("servers").join(format!("oldest-{key}"));
         let _lock = lock(&dir, progress).await?;
         if dir.is_dir() {
@@ -184,7 +184,7 @@ fn key(tools: &Path) -> Result<String> {
     for module in ["kubernetes", "kwok"] {
         text.push_str(&sums(&tools.join(module))?);
     }
-    Ok(digest(text.as_bytes()))
+    Ok(digest(&text))
 }
 
 /// What pins a module.

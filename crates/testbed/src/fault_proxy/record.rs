@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use serde_json::Value;
 
 use super::Call;
-use crate::go::digest;
+use crate::go::short_sha256;
 
 /// Calls that are remembered; the oldest go first.
 const CALLS_MAX: usize = 100_000;
@@ -60,7 +60,7 @@ impl Record {
         push(&mut self.calls, CALLS_MAX, call.clone());
         if call.is_write() {
             let kept = if body.len() > BODY_BYTES_MAX { Bytes::new() } else { body.clone() };
-            let (call, content_type, digest) = (call.clone(), content_type.to_owned(), digest(body));
+            let (call, content_type, digest) = (call.clone(), content_type.to_owned(), short_sha256(body));
             let write = SentWrite { call, content_type, digest, body: kept, status: None };
             push(&mut self.written, WRITES_MAX, (write, Arc::clone(&answer)));
             self.writes += 1;

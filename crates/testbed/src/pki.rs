@@ -1,5 +1,6 @@
 //! The identities of one cluster: a certificate authority, a serving certificate, client certificates for the programs
-//! and the administrator, and the key that signs service account tokens. Thrown away with the cluster.
+//! and the administrator, and the key that signs service account tokens. Real nodes get theirs when they are started, so the
+//! authority's key is kept. Thrown away with the cluster.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,9 +11,14 @@ use anyhow::{Context, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, SanType,
 };
+
+/// Address of the Service `kubernetes`, the first one of the server's range. Every pod gets it as KUBERNETES_SERVICE_HOST.
+pub(crate) const KUBERNETES_SERVICE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+const AUTHORITY: &str = "mainstay testbed authority";
 
 /// Who talks to the API server with a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +71,7 @@ pub(crate) const FRONT_PROXY: &str = "front-proxy-client";
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
     pub(crate) ca: PathBuf,
+    pub(crate) ca_key: PathBuf,
     pub(crate) serving_cert: PathBuf,
     pub(crate) serving_key: PathBuf,
     pub(crate) token_private_key: PathBuf,
@@ -80,6 +87,7 @@ impl Files {
         let pki = dir.join("pki");
         Self {
             ca: pki.join("ca.crt"),
+            ca_key: pki.join("ca.key"),
             serving_cert: pki.join("serving.crt"),
             serving_key: pki.join("serving.key"),
             token_private_key: pki.join("token.key"),
@@ -96,8 +104,9 @@ impl Files {
 pub(crate) fn write(dir: &Path, url: &str) -> Result<Files> {
     let files = Files::of(dir);
     std::fs::create_dir_all(dir.join("pki"))?;
-    let authority = authority_named("mainstay testbed authority")?;
+    let authority = authority_named(AUTHORITY)?;
     write_private(&files.ca, &authority.pem())?;
+    write_private(&files.ca_key, &authority.key().serialize_pem())?;
 
     let (cert, key) = serving(&authority)?;
     write_private(&files.serving_cert, &cert)?;
@@ -119,7 +128,9 @@ pub(crate) fn write(dir: &Path, url: &str) -> Result<Files> {
     for identity in Identity::ALL {
         let credentials = match identity {
             Identity::Kwok => format!("token: {token}"),
-            Identity::Admin | Identity::ControllerManager | Identity::Scheduler => certificate(&authority, identity)?,
+            Identity::Admin | Identity::ControllerManager | Identity::Scheduler => {
+                certificate(&authority, identity.user(), identity.group())?
+            }
         };
         write_private(&identity.kubeconfig(dir), &kubeconfig(url, &authority.pem(), identity.user(), &credentials))?;
     }
@@ -131,6 +142,17 @@ pub(crate) fn kubeconfig_for_token(dir: &Path, url: &str, token: &str) -> Result
     let ca = std::fs::read_to_string(Files::of(dir).ca).context("cannot read the cluster's authority")?;
     // JSON is YAML: quoted this way, no token can break out of its line.
     Ok(kubeconfig(url, &ca, "bearer", &format!("token: {}", serde_json::to_string(token)?)))
+}
+
+/// A kubeconfig with the identity that the API server expects of a node's kubelet, as a text.
+pub(crate) fn kubeconfig_for_node(dir: &Path, url: &str, node: &str) -> Result<String> {
+    let files = Files::of(dir);
+    let ca = std::fs::read_to_string(&files.ca).context("cannot read the cluster's authority")?;
+    let key = std::fs::read_to_string(&files.ca_key).context("cannot read the key of the cluster's authority")?;
+    let authority = Issuer::new(authority_params(AUTHORITY)?, KeyPair::from_pem(&key)?);
+    let user = format!("system:node:{node}");
+    let credentials = certificate(&authority, &user, Some("system:nodes"))?;
+    Ok(kubeconfig(url, &ca, &user, &credentials))
 }
 
 fn kubeconfig(url: &str, ca_pem: &str, user: &str, credentials: &str) -> String {
@@ -158,16 +180,21 @@ contexts:
 }
 
 fn authority_named(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>> {
+    Ok(CertifiedIssuer::self_signed(authority_params(name)?, KeyPair::generate()?)?)
+}
+
+fn authority_params(name: &str) -> Result<CertificateParams> {
     let mut params = named(name, None)?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
-    Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
+    Ok(params)
 }
 
-fn serving(authority: &CertifiedIssuer<'static, KeyPair>) -> Result<(String, String)> {
+fn serving(authority: &Issuer<'_, KeyPair>) -> Result<(String, String)> {
     let mut params = named("kube-apiserver", None)?;
     params.subject_alt_names = vec![
         SanType::IpAddress(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        SanType::IpAddress(IpAddr::V4(KUBERNETES_SERVICE)),
         SanType::DnsName("localhost".try_into()?),
         SanType::DnsName("kubernetes.default.svc".try_into()?),
     ];
@@ -176,14 +203,14 @@ fn serving(authority: &CertifiedIssuer<'static, KeyPair>) -> Result<(String, Str
 }
 
 /// A client certificate and its key, as lines of a kubeconfig.
-fn certificate(authority: &CertifiedIssuer<'static, KeyPair>, identity: Identity) -> Result<String> {
-    let (cert, key) = client(authority, identity.user(), identity.group())?;
+fn certificate(authority: &Issuer<'_, KeyPair>, user: &str, group: Option<&str>) -> Result<String> {
+    let (cert, key) = client(authority, user, group)?;
     let [cert, key] = [cert, key].map(|pem| STANDARD.encode(pem));
     Ok(format!("client-certificate-data: {cert}\n    client-key-data: {key}"))
 }
 
 /// A client certificate and its key, as PEM.
-fn client(authority: &CertifiedIssuer<'static, KeyPair>, user: &str, group: Option<&str>) -> Result<(String, String)> {
+fn client(authority: &Issuer<'_, KeyPair>, user: &str, group: Option<&str>) -> Result<(String, String)> {
     let mut params = named(user, group)?;
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     signed(params, authority)
@@ -205,7 +232,7 @@ fn named(common_name: &str, organization: Option<&str>) -> Result<CertificatePar
     Ok(params)
 }
 
-fn signed(mut params: CertificateParams, authority: &CertifiedIssuer<'static, KeyPair>) -> Result<(String, String)> {
+fn signed(mut params: CertificateParams, authority: &Issuer<'_, KeyPair>) -> Result<(String, String)> {
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     let key = KeyPair::generate()?;
     let cert = params.signed_by(&key, authority)?;
@@ -234,6 +261,10 @@ mod tests {
             let config = kube::config::Kubeconfig::read_from(&path).unwrap();
             assert_eq!(config.auth_infos[0].name, identity.user());
         }
+        let node = kubeconfig_for_node(&dir, "https://127.0.0.1:6443", "real-1").unwrap();
+        let config = kube::config::Kubeconfig::from_yaml(&node).unwrap();
+        assert_eq!(config.auth_infos[0].name, "system:node:real-1");
+        assert_eq!(std::fs::metadata(Files::of(&dir).ca_key).unwrap().permissions().mode() & 0o777, 0o600);
         std::fs::remove_dir_all(dir).unwrap();
     }
 

@@ -1,4 +1,4 @@
-//! Service accounts of a cluster: their tokens, clients, kubeconfigs and roles.
+//! Service accounts of a cluster: their tokens, clients, kubeconfigs and roles; and the kubeconfigs of nodes.
 
 use std::path::PathBuf;
 
@@ -10,6 +10,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::Cluster;
+use crate::pki;
 
 /// Longer than any test or proof runs.
 const SECONDS: i64 = 8 * 3600;
@@ -41,6 +42,11 @@ impl Cluster {
     pub async fn kubeconfig_of(&self, namespace: &str, account: &str) -> Result<PathBuf> {
         let text = self.kubeconfig_with_token(&self.token(namespace, account, None).await?)?;
         self.write_file(&format!("{account}{}.kubeconfig", self.api_server.suffix()), &text)
+    }
+
+    /// A kubeconfig with the identity that the API server expects of a node's kubelet.
+    pub(crate) fn kubeconfig_of_node(&self, node: &str) -> Result<String> {
+        pki::kubeconfig_for_node(self.dir(), self.api_url(), node)
     }
 
     /// Creates a service account with these cluster roles and returns its kubeconfig.

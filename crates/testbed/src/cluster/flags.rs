@@ -8,7 +8,7 @@ use crate::pki::{self, Files, Identity};
 use crate::sizing::{NewNodeTaint, Sizing};
 
 /// The controllers that tests need; every further one costs caches and writes at 100,000 nodes.
-const CONTROLLERS: [&str; 14] = [
+const CONTROLLERS: [&str; 15] = [
     "namespace-controller",
     "serviceaccount-controller",
     "serviceaccount-token-controller",
@@ -23,6 +23,8 @@ const CONTROLLERS: [&str; 14] = [
     "job-controller",
     "clusterrole-aggregation-controller",
     "validatingadmissionpolicy-status-controller",
+    // A pod on a real node waits for the authority's certificate in its namespace.
+    "root-ca-certificate-publisher-controller",
 ];
 
 /// Scales Deployments. On only where a test needs it.
@@ -135,6 +137,8 @@ impl Layout<'_> {
             ("service-account-signing-key-file", text(&files.token_private_key)),
             ("token-auth-file", text(&files.static_tokens)),
             ("service-cluster-ip-range", "10.0.0.0/16".to_owned()),
+            // A real node's name is known to no name service.
+            ("kubelet-preferred-address-types", "InternalIP".to_owned()),
             ("authorization-mode", "Node,RBAC".to_owned()),
             ("anonymous-auth", "false".to_owned()),
             // As every distribution has it; the agent's pod asks for it.

@@ -3,16 +3,20 @@
 
 use std::time::Instant;
 
+use testbed::real_node::NodePrograms;
 use testbed::{Helm, ProgressEvent, Servers};
 use xtask::exit::Exit;
 use xtask::figures::TestServers;
 use xtask::output;
 
-/// Builds what tests and proofs start in CI: the newest servers and Helm.
+/// Builds what tests and proofs start in CI: the newest servers, the programs of real nodes and Helm.
 pub(crate) async fn run() -> anyhow::Result<Exit> {
     let start = Instant::now();
     ensure(TestServers::Newest).await?;
     output::note(format_args!("servers: ready ({})", output::seconds(start.elapsed())));
+    let start = Instant::now();
+    NodePrograms::ensure().await?;
+    output::note(format_args!("kubelet: ready ({})", output::seconds(start.elapsed())));
     let start = Instant::now();
     Helm::ensure().await?;
     output::note(format_args!("helm: ready ({})", output::seconds(start.elapsed())));

@@ -6,7 +6,8 @@
 //! and waits until they respond, [`kwok`] runs nodes without machines, and [`fleet`] defines the nodes and creates them.
 //! [`TestCluster`] is all of that with Mainstay installed, for tests of Mainstay's programs. [`shared`] and [`own`] start
 //! bare clusters for tests, and [`named_clusters`] starts those that a developer keeps. [`TestProcess`] and [`eventually`]
-//! start a program under test and wait for what it does. [`Prometheus`] is a real one with a history.
+//! start a program under test and wait for what it does. [`Prometheus`] is a real one with a history. [`RealNode`] is a node with
+//! a real kubelet, which runs real containers.
 
 pub mod audit;
 pub mod cluster;
@@ -14,9 +15,11 @@ pub mod etcd;
 pub mod fault_proxy;
 pub mod fleet;
 pub mod helm;
+pub mod image;
 pub mod kwok;
 pub mod named_clusters;
 pub mod progress;
+pub mod real_node;
 pub mod servers;
 pub mod sizing;
 pub mod test_cluster;
@@ -39,10 +42,12 @@ pub use cluster::{ApiServer, Cluster, EtcdSnapshot, OptionalServer, Options, Out
 pub use fleet::Fleet;
 pub use go_tool::{pint, prometheus_adapter, sloth};
 pub use helm::Helm;
+pub use image::Image;
 pub use kubectl::deploy;
 pub use lifetime::{own, own_on_oldest, own_with_read_audit, shared};
 pub use progress::{Progress, ProgressEvent};
 pub use prometheus::Prometheus;
+pub use real_node::RealNode;
 pub use servers::{Program, Servers};
 pub use test_cluster::{AgentReport, TestCluster, TestNode};
 pub use test_process::{TestProcess, run_to_end};

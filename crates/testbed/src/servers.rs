@@ -166,7 +166,7 @@ async fn build_all(tools: &Path, dir: &Path, progress: Progress<'_>) -> Result<(
 }
 
 /// Without symbol tables the programs are a third smaller; without the stamp the server calls itself v0.0.0-master.
-fn build_args() -> [String; 4] {
+pub(crate) fn build_args() -> [String; 4] {
     stamped(KUBERNETES_VERSION)
 }
 

@@ -27,4 +27,12 @@ while read -r pid start name; do
 done < "$dir/processes"
 # Killed servers write no more, so that the directory goes in one go.
 sleep 1
+# Real nodes ended with their first processes; their control groups are empty now.
+if [ -f "$dir/control-groups" ]; then
+    while read -r group; do
+        case $group in
+            mainstay-node-*) find /sys/fs/cgroup/*/"$group" -depth -type d -exec rmdir {} \; 2>/dev/null ;;
+        esac
+    done < "$dir/control-groups"
+fi
 rm -rf "$dir"

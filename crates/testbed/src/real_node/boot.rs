@@ -59,7 +59,7 @@ impl Boot {
         self.init.pid
     }
 
-    /// Ends everything in the node, without a chance to write or to say a last word.
+    /// Ends everything in the node, without a chance to write to disk.
     pub(super) async fn cut(self) -> Result<()> {
         process::end(&[self.init, self.outer]).await
     }

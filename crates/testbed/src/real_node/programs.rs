@@ -1,5 +1,5 @@
-//! The programs of a real node, built once per machine from `tools/cluster/kubelet`: the kubelet, and the small ones beside
-//! it. The distribution's programs, such as containerd, are the business of [`super::machine`].
+//! The programs of a real node, built once per machine from `tools/cluster/kubelet`: the kubelet, and the small ones that a
+//! node needs. The distribution's programs, such as containerd, are the business of [`super::machine`].
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -96,7 +96,7 @@ async fn build_all(module: &Path, dir: &Path) -> Result<()> {
     std::fs::rename(&unfinished, dir).with_context(|| format!("cannot move the programs to {}", dir.display()))
 }
 
-/// What decides the result of a build: the pinned sums, the sources beside them, the flags, the machine's kind.
+/// What decides the result of a build: the pinned sums, the sources of the module, the flags, the machine's kind.
 fn key(module: &Path) -> Result<String> {
     let mut text = format!("{} {BUILD_ENV:?} {:?}", std::env::consts::ARCH, build_args());
     let sources = NodeProgram::ALL.iter().filter_map(|program| program.package().strip_prefix("./"));

@@ -3,7 +3,7 @@
 
 #![cfg(test)]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -42,7 +42,7 @@ impl Machines {
         fleet.create(&client, &silent).await?;
         fleet.wait_ready(&client, SOON, &silent).await?;
         node.wait_ready().await?;
-        node.add_image(&Image::busybox()).await?;
+        node.import_image("busybox", &unpacked(&cluster, &Image::busybox())?).await?;
         node.add_image(&Image::new("kubectl", &["/kubectl"]).program(&cluster.kubectl(), "kubectl")).await?;
         let pods = Api::namespaced(client.clone(), NAMESPACE);
         Ok(Self { pods, nodes: Api::all(client), node, cluster })
@@ -169,6 +169,16 @@ async fn a_power_cut_leaves_the_objects_and_the_next_boot_restarts_the_container
     machines.wait_running("survivor", Some(&first_container)).await?;
     assert_eq!(machines.pods.get("survivor").await?.uid(), pod.uid());
     Ok(())
+}
+
+/// An image as a folder, as `cargo xtask images` writes it.
+fn unpacked(cluster: &Cluster, image: &Image) -> Result<PathBuf> {
+    let folder = cluster.dir().join("layout");
+    std::fs::create_dir_all(&folder)?;
+    let tar = cluster.dir().join("layout.tar");
+    image.write_tar(&tar)?;
+    tar::Archive::new(std::fs::File::open(tar)?).unpack(&folder)?;
+    Ok(folder)
 }
 
 fn boot_id(node: &Node) -> Option<String> {

@@ -10,6 +10,7 @@ mod machine;
 mod programs;
 mod settings;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -218,6 +219,12 @@ impl RealNode {
         let ends: Vec<String> = [init].iter().chain(&logs).map(|path| log_end(path)).collect();
         let what = format!("node {}: {error:#}", self.name);
         Err(problem(what, ends.join("\n          "), "read the logs above; the node removes them when it ends"))
+    }
+}
+
+impl fmt::Debug for RealNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RealNode").field("name", &self.name).field("boot", &self.boot).finish_non_exhaustive()
     }
 }
 

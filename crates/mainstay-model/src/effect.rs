@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ActionKind, Attempt, CellRecord, ClaimId, Epoch, GangId, NodeName, NodeUid, Order, OrderId, Persisted, Reason, RepairStep,
-    RuleName, Schedulable, Stage, Task, Timestamp, Urgency, WaitingOn,
+    ActionKind, Attempt, CellRecord, ClaimId, Epoch, GangId, NodeName, NodeUid, Order, OrderId, Persisted, Reason,
+    RepairStep, RuleName, Schedulable, Stage, Task, Timestamp, Urgency, WaitingOn,
 };
 
 /// One change to a node, a gang or Mainstay's own status.

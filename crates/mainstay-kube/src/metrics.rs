@@ -143,12 +143,6 @@ impl Metrics {
         self.times.send_modify(update);
     }
 
-    /// Last event of the watch that has been quiet for the longest time. None if one never had an event.
-    pub(crate) fn last_event_at(&self) -> Option<i64> {
-        let all = self.pulses.values().map(|pulse| pulse.heard_at.load(Ordering::Relaxed));
-        all.min().filter(|at| *at > 0)
-    }
-
     /// Resets the watch times at the start of a leadership.
     pub(crate) fn reset_watch_counters(&self) {
         let all = self.pulses.values().chain([&self.owners, &self.slices]).chain(&self.jobs_pulses);

@@ -13,6 +13,7 @@ use futures::StreamExt as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{ListParams, ObjectList, WatchEvent as ServerEvent, WatchParams};
 use kube::{Api, Resource};
+use mainstay_model::Timestamp;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -28,15 +29,35 @@ const QUIET_AT_MOST: Duration = Duration::from_secs(90);
 /// Annotation of the bookmark that ends the initial list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-/// Change of one object, or the end of the initial list.
+/// Change of one object, the end of a list, or a bookmark.
 #[derive(Debug)]
 pub(crate) enum WatchEvent<K> {
     /// The object exists, with this content.
     Is(Box<K>),
     /// The object was deleted.
     Gone(Key),
-    /// The initial list is complete.
+    /// The list is complete.
     Listed,
+    /// Nothing changed until now: every change before it was sent.
+    Bookmark,
+}
+
+/// One message of a watch. Its time travels with it, because messages may wait in the channel: the time at which the
+/// watch received something says nothing about what the reader of the channel knows.
+#[derive(Debug)]
+pub(crate) struct Message<N> {
+    /// Time until which the reader knows the kind once this message is handled: when the watch received the message, or,
+    /// for the end of a list, when the list was requested.
+    pub(crate) heard_at: Timestamp,
+    pub(crate) phase: Phase,
+    pub(crate) event: N,
+}
+
+/// Whether a kind is being listed, or its list is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Listing,
+    Following,
 }
 
 /// Namespace and name of an object.
@@ -46,7 +67,7 @@ pub(crate) struct Key {
     pub(crate) name: Box<str>,
 }
 
-/// Events, lists, failures and last event time of one watch.
+/// Events, lists, failures and last event time of one watch, for metrics only.
 #[derive(Debug, Default)]
 pub(crate) struct WatchCounters {
     /// Time of the last event, in milliseconds since the Unix epoch. 0 if there was none.
@@ -89,7 +110,7 @@ enum End {
 /// State of one watch: its known objects, its version and its list mode.
 struct Watcher<K, N> {
     watch: Watch<K>,
-    out: mpsc::Sender<N>,
+    out: mpsc::Sender<Message<N>>,
     wrap: EventMapper<K, N>,
     known: BTreeSet<Key>,
     version: Option<String>,
@@ -97,7 +118,7 @@ struct Watcher<K, N> {
 }
 
 /// Sends all events of one kind until the receiver is gone. It never fails: errors are retried.
-pub(crate) async fn watch<K, N>(watch: Watch<K>, out: mpsc::Sender<N>, wrap: EventMapper<K, N>)
+pub(crate) async fn watch<K, N>(watch: Watch<K>, out: mpsc::Sender<Message<N>>, wrap: EventMapper<K, N>)
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     N: Send + 'static,
@@ -127,8 +148,8 @@ where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     N: Send + 'static,
 {
-    async fn tell(&self, told: WatchEvent<K>) -> Result<(), ChannelClosed> {
-        self.out.send((self.wrap)(told)).await.map_err(|_| ChannelClosed)
+    async fn tell(&self, told: WatchEvent<K>, heard_at: Timestamp, phase: Phase) -> Result<(), ChannelClosed> {
+        self.out.send(Message { heard_at, phase, event: (self.wrap)(told) }).await.map_err(|_| ChannelClosed)
     }
 
     async fn once(&mut self) -> End {
@@ -148,6 +169,7 @@ where
 
     /// Everything in pages.
     async fn list(&mut self) -> End {
+        let begun_at = now();
         let mut fresh = BTreeSet::new();
         let mut next = None;
         loop {
@@ -155,9 +177,9 @@ where
                 Ok(page) => page,
                 Err(failure) => return End::Failed(failure),
             };
-            self.heard();
+            let heard_at = self.heard();
             for object in page.items {
-                if self.is(object, Some(&mut fresh)).await.is_err() {
+                if self.is(object, Some(&mut fresh), heard_at).await.is_err() {
                     return End::Unheard;
                 }
             }
@@ -165,7 +187,7 @@ where
                 Some(token) => next = Some(token),
                 None => {
                     self.version = page.metadata.resource_version;
-                    return if self.listed(fresh).await.is_err() { End::Unheard } else { End::Over };
+                    return if self.listed(fresh, begun_at).await.is_err() { End::Unheard } else { End::Over };
                 }
             }
         }
@@ -173,6 +195,7 @@ where
 
     /// What changes after a version; where `fresh` is given, what is there comes first.
     async fn follow(&mut self, version: &str, mut fresh: Option<BTreeSet<Key>>) -> End {
+        let begun_at = now();
         let mut params = WatchParams::default().timeout(fastrand::u32(WATCH_SECONDS));
         params.field_selector = self.watch.fields.map(str::to_owned);
         params.send_initial_events = fresh.is_some();
@@ -196,34 +219,50 @@ where
                 Ok(None) => return End::Over,
                 Err(_) => return End::Failed(Failure::Broken),
             };
-            self.heard();
-            let taken = match event {
-                ServerEvent::Added(object) | ServerEvent::Modified(object) => {
-                    self.advance(object.meta(), fresh.is_some());
-                    self.is(object, fresh.as_mut()).await
+            let ServerEvent::Error(status) = event else {
+                if self.pass_on(event, &mut fresh, begun_at).await.is_err() {
+                    return End::Unheard;
                 }
-                ServerEvent::Deleted(object) => {
-                    self.advance(object.meta(), fresh.is_some());
-                    let key = key(object.meta());
-                    fresh.as_mut().map(|fresh| fresh.remove(&key));
-                    self.gone(key).await
-                }
-                ServerEvent::Bookmark(bookmark) => {
-                    let ends = bookmark.metadata.annotations.contains_key(INITIAL_EVENTS_END);
-                    let listed = if ends { fresh.take() } else { None };
-                    if fresh.is_none() {
-                        self.version = Some(bookmark.metadata.resource_version);
-                    }
-                    match listed {
-                        Some(fresh) => self.listed(fresh).await,
-                        None => Ok(()),
-                    }
-                }
-                ServerEvent::Error(status) => return End::Failed(Failure::of(&kube::Error::Api(status))),
+                continue;
             };
-            if taken.is_err() {
-                return End::Unheard;
+            return End::Failed(Failure::of(&kube::Error::Api(status)));
+        }
+    }
+
+    /// Passes one event of the server on. `fresh` is given while the list is not complete.
+    async fn pass_on(
+        &mut self,
+        event: ServerEvent<K>,
+        fresh: &mut Option<BTreeSet<Key>>,
+        begun_at: Timestamp,
+    ) -> Result<(), ChannelClosed> {
+        let heard_at = self.heard();
+        match event {
+            ServerEvent::Added(object) | ServerEvent::Modified(object) => {
+                self.advance(object.meta(), fresh.is_some());
+                self.is(object, fresh.as_mut(), heard_at).await
             }
+            ServerEvent::Deleted(object) => {
+                self.advance(object.meta(), fresh.is_some());
+                let key = key(object.meta());
+                let phase = Phase::of(fresh.as_ref());
+                fresh.as_mut().map(|fresh| fresh.remove(&key));
+                self.gone(key, heard_at, phase).await
+            }
+            ServerEvent::Bookmark(bookmark) => {
+                let ends = bookmark.metadata.annotations.contains_key(INITIAL_EVENTS_END);
+                let listed = if ends { fresh.take() } else { None };
+                if fresh.is_some() {
+                    return Ok(());
+                }
+                self.version = Some(bookmark.metadata.resource_version);
+                match listed {
+                    Some(fresh) => self.listed(fresh, begun_at).await,
+                    None => self.tell(WatchEvent::Bookmark, heard_at, Phase::Following).await,
+                }
+            }
+            // The caller ends the watch.
+            ServerEvent::Error(_) => Ok(()),
         }
     }
 
@@ -234,37 +273,56 @@ where
         }
     }
 
-    async fn is(&mut self, object: K, fresh: Option<&mut BTreeSet<Key>>) -> Result<(), ChannelClosed> {
+    async fn is(
+        &mut self,
+        object: K,
+        fresh: Option<&mut BTreeSet<Key>>,
+        heard_at: Timestamp,
+    ) -> Result<(), ChannelClosed> {
         let key = key(object.meta());
+        let phase = Phase::of(fresh.as_deref());
         if let Some(fresh) = fresh {
             fresh.insert(key.clone());
         }
         self.known.insert(key);
-        self.tell(WatchEvent::Is(Box::new(object))).await
+        self.tell(WatchEvent::Is(Box::new(object)), heard_at, phase).await
     }
 
-    async fn gone(&mut self, key: Key) -> Result<(), ChannelClosed> {
+    async fn gone(&mut self, key: Key, heard_at: Timestamp, phase: Phase) -> Result<(), ChannelClosed> {
         self.known.remove(&key);
-        self.tell(WatchEvent::Gone(key)).await
+        self.tell(WatchEvent::Gone(key), heard_at, phase).await
     }
 
-    /// A list is complete: what it does not name is gone.
-    async fn listed(&mut self, fresh: BTreeSet<Key>) -> Result<(), ChannelClosed> {
+    /// A list is complete: what it does not name is gone. It shows the state at its request or later.
+    async fn listed(&mut self, fresh: BTreeSet<Key>, requested_at: Timestamp) -> Result<(), ChannelClosed> {
         self.watch.pulse.lists.fetch_add(1, Ordering::Relaxed);
         let gone: Vec<Key> = self.known.difference(&fresh).cloned().collect();
         for key in gone {
-            self.gone(key).await?;
+            self.gone(key, requested_at, Phase::Listing).await?;
         }
-        self.tell(WatchEvent::Listed).await
+        self.tell(WatchEvent::Listed, requested_at, Phase::Following).await
     }
 
-    fn heard(&self) {
+    /// Counts an event, and returns when it was received.
+    fn heard(&self) -> Timestamp {
         self.watch.pulse.events.fetch_add(1, Ordering::Relaxed);
-        self.heard_now();
+        self.heard_now()
     }
 
-    fn heard_now(&self) {
-        self.watch.pulse.heard_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
+    fn heard_now(&self) -> Timestamp {
+        let now = now();
+        self.watch.pulse.heard_at.store(now.0, Ordering::Relaxed);
+        now
+    }
+}
+
+impl Phase {
+    /// Where the objects of an unfinished list are collected, the kind is being listed.
+    const fn of(fresh: Option<&BTreeSet<Key>>) -> Self {
+        match fresh {
+            Some(_) => Self::Listing,
+            None => Self::Following,
+        }
     }
 }
 
@@ -291,3 +349,10 @@ fn key(meta: &ObjectMeta) -> Key {
     let text = |text: &Option<String>| text.as_deref().map(Box::from);
     Key { namespace: text(&meta.namespace), name: text(&meta.name).unwrap_or_default() }
 }
+
+fn now() -> Timestamp {
+    Timestamp(jiff::Timestamp::now().as_millisecond())
+}
+
+#[cfg(test)]
+mod tests;

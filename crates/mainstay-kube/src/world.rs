@@ -21,11 +21,11 @@ use crate::node::{self, OtherActors, PartialNode, ReadResult};
 use crate::pod::Gangs;
 use crate::resource_slice::{PartialSlice, ResourceSlices};
 use crate::tolerant::Tolerant;
-use crate::watch::{Key, WatchEvent};
+use crate::watch::{Key, Phase, WatchEvent};
 
 use config_status::ValidPolicy;
 pub(crate) use config_status::{ConfigKind, ConfigStatus, ConfigStatuses};
-pub(crate) use event::{ClusterEvent, EndEvent, Kind};
+pub(crate) use event::{ClusterEvent, ClusterMessage, EndEvent, Kind};
 pub(crate) use incidents::{StoredIncident, same};
 pub(crate) use jobs::InventoryRow;
 
@@ -59,6 +59,9 @@ pub(crate) struct World {
     /// Whether nodes and pods are being read with the known fabrics and policies.
     has_read: bool,
     listed: Vec<Kind>,
+    /// Time until which each required kind is known. A kind that is listed again keeps its time until the new list is
+    /// complete.
+    known_until: BTreeMap<Kind, Timestamp>,
     nodes: BTreeMap<NodeName, OtherActors>,
     /// GPUs that nodes offer by DRA. A change takes effect with the next update of the Node, which its kubelet writes at
     /// least every five minutes.
@@ -106,6 +109,23 @@ impl World {
         Self { role: Role::Viewer, ..Self::default() }
     }
 
+    /// Handles one message of a watch.
+    pub(crate) fn receive(&mut self, message: ClusterMessage, now: Timestamp) -> Result<(), EndEvent> {
+        let kind = message.event.kind().filter(|_| message.phase == Phase::Following);
+        self.take(message.event, now)?;
+        if let Some(kind) = kind {
+            let known = self.known_until.entry(kind).or_insert(message.heard_at);
+            *known = message.heard_at.max(*known);
+        }
+        Ok(())
+    }
+
+    /// Time until which every required kind is known. None until the first list of each is complete.
+    pub(crate) fn as_of(&self) -> Option<Timestamp> {
+        let known = Kind::ALL.into_iter().map(|kind| self.known_until.get(&kind).copied());
+        known.min().flatten()
+    }
+
     /// Handles one event.
     pub(crate) fn take(&mut self, news: ClusterEvent, now: Timestamp) -> Result<(), EndEvent> {
         match news {
@@ -127,6 +147,7 @@ impl World {
                 }
             }
             ClusterEvent::Pod(WatchEvent::Listed) => self.list(Kind::Pod),
+            ClusterEvent::Pod(WatchEvent::Bookmark) | ClusterEvent::Owner { told: WatchEvent::Bookmark, .. } => {}
             ClusterEvent::PendingPod(told) => self.pending_pod(told, now),
             ClusterEvent::EndedPod(told) => self.ended_pod(told, now),
             ClusterEvent::Owner { place, told: WatchEvent::Is(owner) } => self.gangs.owner_is(place, owner.meta()),
@@ -266,7 +287,7 @@ impl World {
                 return Ok(());
             }
             // Without its Cell the fence refuses everything; what is known of it stands until it is back.
-            WatchEvent::Gone(_) | WatchEvent::Is(_) => return Ok(()),
+            WatchEvent::Gone(_) | WatchEvent::Is(_) | WatchEvent::Bookmark => return Ok(()),
         };
         let facts = cell.map_err(|_| ()).and_then(|cell| cell.facts(now).map(|facts| (cell, facts)).map_err(|_| ()));
         let Ok((cell, facts)) = facts else {
@@ -297,6 +318,7 @@ impl World {
                 return self.node_gone(&key, now);
             }
             WatchEvent::Listed => return self.list(Kind::Node),
+            WatchEvent::Bookmark => return,
         };
         match node::read(&seen, &self.fabrics, self.slices.gpus(&seen.name_any())) {
             ReadResult::Ours(read) => {
@@ -320,6 +342,7 @@ impl World {
             WatchEvent::Is(slice) => self.slices.is(&slice),
             WatchEvent::Gone(key) => self.slices.gone(&key.name, |node| self.nodes.contains_key(node)),
             WatchEvent::Listed => self.has_listed_slices = true,
+            WatchEvent::Bookmark => {}
         }
     }
 
@@ -347,6 +370,7 @@ impl World {
                 return;
             }
             WatchEvent::Listed => return self.list(Kind::Report),
+            WatchEvent::Bookmark => return,
         };
         // What is there already arrived when it was written, by the server's clock.
         let at = if is_listing { written_at(&*seen).map_or(now, |at| at.min(now)) } else { now };
@@ -370,6 +394,7 @@ impl World {
             WatchEvent::Is(seen) => (seen.name_any(), Some(seen.object)),
             WatchEvent::Gone(key) => (key.name.into(), None),
             WatchEvent::Listed => return self.list(Kind::GpuNode),
+            WatchEvent::Bookmark => return,
         };
         let Ok(node) = NodeName::parse(&name) else { return self.is_unfit(Kind::GpuNode) };
         let object = match read {
@@ -421,6 +446,7 @@ impl World {
             }
             WatchEvent::Gone(key) => drop(self.incidents.remove(&*key.name)),
             WatchEvent::Listed => self.list(Kind::Incident),
+            WatchEvent::Bookmark => {}
         }
     }
 }

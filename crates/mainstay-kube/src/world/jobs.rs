@@ -30,6 +30,7 @@ impl World {
             WatchEvent::Is(pod) => jobs.pending(&pod, &self.gangs, now),
             WatchEvent::Gone(key) => jobs.left_pending(&key),
             WatchEvent::Listed => self.has_listed_pending = true,
+            WatchEvent::Bookmark => {}
         }
     }
 
@@ -41,6 +42,7 @@ impl World {
             WatchEvent::Is(pod) => jobs.ended(&pod, &self.gangs, health),
             WatchEvent::Gone(key) => jobs.left_ended(key, now),
             WatchEvent::Listed => jobs.listed_ended(),
+            WatchEvent::Bookmark => {}
         }
     }
 

@@ -283,3 +283,42 @@ fn a_node_whose_gpus_are_offered_by_dra_alone_is_managed_until_it_is_deleted() {
     world.take(node(), at(7)).unwrap();
     assert_eq!(gpus(&mut world), None, "a new node with its name offers none yet");
 }
+
+/// A bookmark of a kind, as a watch sends it.
+fn bookmark(kind: Kind) -> ClusterEvent {
+    match kind {
+        Kind::Cell => ClusterEvent::Cell(WatchEvent::Bookmark),
+        Kind::Policy => ClusterEvent::Policy(WatchEvent::Bookmark),
+        Kind::Fabric => ClusterEvent::Fabric(WatchEvent::Bookmark),
+        Kind::Node => ClusterEvent::Node(WatchEvent::Bookmark),
+        Kind::Pod => ClusterEvent::Pod(WatchEvent::Bookmark),
+        Kind::Report => ClusterEvent::Report(WatchEvent::Bookmark),
+        Kind::GpuNode => ClusterEvent::GpuNode(WatchEvent::Bookmark),
+        Kind::Incident => ClusterEvent::Incident(WatchEvent::Bookmark),
+    }
+}
+
+#[test]
+fn the_view_is_as_old_as_the_last_handled_message_of_the_oldest_kind_and_stays_so_during_a_new_list() {
+    let mut world = World::under(Epoch(1));
+    let mut hear = |world: &mut World, event: ClusterEvent, seconds: i64, phase: Phase| {
+        world.receive(ClusterMessage { heard_at: at(seconds), phase, event }, at(99)).unwrap();
+        world.as_of()
+    };
+    for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Node) {
+        assert_eq!(hear(&mut world, bookmark(kind), 20, Phase::Following), None, "nodes are not listed yet");
+    }
+    let seen = || node("u1", &ready("True"));
+    assert_eq!(hear(&mut world, seen(), 30, Phase::Listing), None);
+    let listed = ClusterEvent::Node(WatchEvent::Listed);
+    assert_eq!(hear(&mut world, listed, 10, Phase::Following), Some(at(10)));
+    assert_eq!(hear(&mut world, bookmark(Kind::Node), 40, Phase::Following), Some(at(20)));
+    for kind in Kind::ALL {
+        hear(&mut world, bookmark(kind), 50, Phase::Following);
+    }
+    // The version expired, and nodes are listed again: other kinds go on, and the view gets old.
+    hear(&mut world, bookmark(Kind::Pod), 60, Phase::Following);
+    assert_eq!(hear(&mut world, seen(), 70, Phase::Listing), Some(at(50)));
+    let slice = ClusterEvent::Slice(WatchEvent::Bookmark);
+    assert_eq!(hear(&mut world, slice, 80, Phase::Following), Some(at(50)), "no decision waits for slices");
+}

@@ -16,7 +16,7 @@ use kube::{Api, Resource};
 use mainstay_model::Timestamp;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::error::{Backoff, CALL_WITHIN, Failure};
 
@@ -26,6 +26,8 @@ const PAGE: u32 = 500;
 const WATCH_SECONDS: Range<u32> = 240..290;
 /// Longest time without an event. The server sends a bookmark about once a minute.
 const QUIET_AT_MOST: Duration = Duration::from_secs(90);
+/// A watch that the server closes sooner than this is not followed by the next one at once.
+const WATCH_AT_LEAST: Duration = Duration::from_secs(1);
 /// Annotation of the bookmark that ends the initial list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
@@ -101,8 +103,10 @@ struct ChannelClosed;
 
 /// Why following ended.
 enum End {
-    /// The watch timed out, as watches do.
-    Over,
+    /// A list in pages is complete.
+    Listed,
+    /// The server closed the watch after this time, as it does when a watch times out.
+    Closed(Duration),
     Failed(Failure),
     Unheard,
 }
@@ -115,6 +119,8 @@ struct Watcher<K, N> {
     known: BTreeSet<Key>,
     version: Option<String>,
     way: ListMode,
+    /// Whether the last list or watch delivered an event.
+    has_delivered: bool,
 }
 
 /// Sends all events of one kind until the receiver is gone. It never fails: errors are retried.
@@ -124,10 +130,21 @@ where
     N: Send + 'static,
 {
     let mut pauses = Backoff::new();
-    let mut follower = Watcher { watch, out, wrap, known: BTreeSet::new(), version: None, way: ListMode::Streaming };
+    let (known, way) = (BTreeSet::new(), ListMode::Streaming);
+    let mut follower = Watcher { watch, out, wrap, known, version: None, way, has_delivered: false };
     loop {
         match follower.once().await {
-            End::Over => pauses.reset(),
+            End::Listed => pauses.reset(),
+            End::Closed(after) => {
+                // A watch that brings nothing is no success, and a server that closes every watch at once is not asked in
+                // a tight loop.
+                if after >= WATCH_AT_LEAST || follower.has_delivered {
+                    pauses.reset();
+                }
+                if after < WATCH_AT_LEAST {
+                    tokio::time::sleep(pauses.after(&Failure::Broken)).await;
+                }
+            }
             End::Unheard => return,
             End::Failed(failure) => {
                 follower.watch.pulse.failures.fetch_add(1, Ordering::Relaxed);
@@ -153,6 +170,7 @@ where
     }
 
     async fn once(&mut self) -> End {
+        self.has_delivered = false;
         match (self.version.clone(), self.way) {
             (Some(version), _) => self.follow(&version, None).await,
             (None, ListMode::Streaming) => {
@@ -187,7 +205,7 @@ where
                 Some(token) => next = Some(token),
                 None => {
                     self.version = page.metadata.resource_version;
-                    return if self.listed(fresh, begun_at).await.is_err() { End::Unheard } else { End::Over };
+                    return if self.listed(fresh, begun_at).await.is_err() { End::Unheard } else { End::Listed };
                 }
             }
         }
@@ -206,6 +224,7 @@ where
         };
         // A calm kind may be silent for a minute; the server was there.
         self.heard_now();
+        let opened = Instant::now();
         let mut stream = pin!(stream);
         loop {
             let event = match timeout(QUIET_AT_MOST, stream.next()).await {
@@ -216,7 +235,7 @@ where
                     continue;
                 }
                 Ok(Some(Err(error))) => return End::Failed(Failure::of(&error)),
-                Ok(None) => return End::Over,
+                Ok(None) => return End::Closed(opened.elapsed()),
                 Err(_) => return End::Failed(Failure::Broken),
             };
             let ServerEvent::Error(status) = event else {
@@ -237,6 +256,7 @@ where
         begun_at: Timestamp,
     ) -> Result<(), ChannelClosed> {
         let heard_at = self.heard();
+        self.has_delivered = true;
         match event {
             ServerEvent::Added(object) | ServerEvent::Modified(object) => {
                 self.advance(object.meta(), fresh.is_some());

@@ -5,7 +5,6 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::Instant;
 
 use super::*;
 
@@ -123,4 +122,20 @@ async fn a_streamed_list_ends_with_the_time_of_its_request_and_a_bookmark_is_a_m
         "the list shows the state at its request"
     );
     assert_eq!(next(&mut messages, 2).await, ["bookmark Following", "one Following"]);
+}
+
+#[tokio::test]
+async fn a_server_that_closes_every_watch_at_once_is_asked_less_and_less_often() {
+    let (client, requests) = server(|path| {
+        let is_list = path.contains("sendInitialEvents=true");
+        Some((200, if is_list { bookmark(4, &json!({ INITIAL_EVENTS_END: "true" })) } else { String::new() }))
+    })
+    .await;
+    let (mut messages, pulse) = follow(client);
+    assert_eq!(next(&mut messages, 1).await, ["listed Following"]);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    // Pauses of at least 50, 100, 200, 400 and 800 ms: at most six watches within two seconds.
+    let asked = requests.borrow().len() - 1;
+    assert!((1..=7).contains(&asked), "{asked} requests");
+    assert_eq!(pulse.failures.load(Ordering::Relaxed), 0, "a closed watch is no failure");
 }

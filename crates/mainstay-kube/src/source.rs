@@ -133,7 +133,7 @@ where
     let mut news = Vec::new();
     let mut next = None;
     loop {
-        let page = watch::page(api, fields, next).await?;
+        let page = watch::page_or_all(api, fields, next, || news.clear()).await?;
         news.extend(page.items.into_iter().map(|object| wrap(WatchEvent::Is(Box::new(object)))));
         next = page.metadata.continue_.filter(|token| !token.is_empty());
         if next.is_none() {

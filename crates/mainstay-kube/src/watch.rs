@@ -1,5 +1,6 @@
-//! Lists and follows one kind while a receiver exists: streaming lists where the server supports them, otherwise pages;
-//! bookmarks; a new list after an expired version; growing pauses. Objects are not interpreted here.
+//! Lists and follows one kind while a receiver exists: streaming lists where the server supports them, otherwise pages, or
+//! everything at once where pages expire; bookmarks; a new list after an expired version; growing pauses. Objects are not
+//! interpreted here.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -22,6 +23,8 @@ use crate::error::{Backoff, CALL_WITHIN, Failure};
 
 /// Objects per page, as the Kubernetes clients use.
 const PAGE: u32 = 500;
+/// Time limit of a list without pages: the API server's own limit.
+const LIST_WITHIN: Duration = Duration::from_mins(1);
 /// Range of the watch timeout, so that watches do not end together.
 const WATCH_SECONDS: Range<u32> = 240..290;
 /// Longest time without an event. The server sends a bookmark about once a minute.
@@ -191,7 +194,7 @@ where
         let mut fresh = BTreeSet::new();
         let mut next = None;
         loop {
-            let page = match page(&self.watch.api, self.watch.fields, next).await {
+            let page = match page_or_all(&self.watch.api, self.watch.fields, next, || fresh.clear()).await {
                 Ok(page) => page,
                 Err(failure) => return End::Failed(failure),
             };
@@ -358,8 +361,38 @@ where
     let mut params = ListParams::default().limit(PAGE);
     params.field_selector = fields.map(str::to_owned);
     params.continue_token = token;
-    match timeout(CALL_WITHIN, api.list(&params)).await {
-        Ok(Ok(page)) => Ok(page),
+    list_within(CALL_WITHIN, api, &params).await
+}
+
+/// One page of a list, or everything at once where the version of the pages before it expired. Pages would only expire
+/// again: they take longer than the server keeps a version. `restart` is called before that, because what the pages
+/// before it brought is then listed once more.
+pub(crate) async fn page_or_all<K>(
+    api: &Api<K>,
+    fields: Option<&'static str>,
+    token: Option<String>,
+    restart: impl FnOnce(),
+) -> Result<ObjectList<K>, Failure>
+where
+    K: Resource + Clone + Debug + DeserializeOwned,
+{
+    let is_first = token.is_none();
+    match page(api, fields, token).await {
+        Err(Failure::Expired) if !is_first => {
+            restart();
+            let params = ListParams { field_selector: fields.map(str::to_owned), ..ListParams::default() };
+            list_within(LIST_WITHIN, api, &params).await
+        }
+        answer => answer,
+    }
+}
+
+async fn list_within<K>(within: Duration, api: &Api<K>, params: &ListParams) -> Result<ObjectList<K>, Failure>
+where
+    K: Resource + Clone + Debug + DeserializeOwned,
+{
+    match timeout(within, api.list(params)).await {
+        Ok(Ok(list)) => Ok(list),
         Ok(Err(error)) => Err(Failure::of(&error)),
         Err(_) => Err(Failure::Broken),
     }

@@ -139,3 +139,25 @@ async fn a_server_that_closes_every_watch_at_once_is_asked_less_and_less_often()
     assert!((1..=7).contains(&asked), "{asked} requests");
     assert_eq!(pulse.failures.load(Ordering::Relaxed), 0, "a closed watch is no failure");
 }
+
+#[tokio::test]
+async fn pages_that_expire_are_replaced_by_one_list_without_a_limit() {
+    let (client, requests) = server(|path| {
+        if path.contains("watch=true") {
+            // It has no streaming lists, and nothing happens afterwards.
+            return path.contains("sendInitialEvents=true").then(|| status(422)).flatten();
+        }
+        if path.contains("continue=") {
+            return status(410);
+        }
+        if path.contains("limit=") { page(&["one", "gone"], "more") } else { page(&["one", "two"], "") }
+    })
+    .await;
+    let (mut messages, pulse) = follow(client);
+    let said = next(&mut messages, 6).await;
+    let expected = ["one Listing", "gone Listing", "one Listing", "two Listing", "-gone Listing", "listed Following"];
+    assert_eq!(said, expected);
+    assert_eq!(pulse.lists.load(Ordering::Relaxed), 1);
+    let lists = requests.borrow().iter().filter(|path| !path.contains("watch=true")).count();
+    assert_eq!(lists, 3, "{:?}", requests.borrow());
+}

@@ -5,29 +5,31 @@ mod config_status;
 mod event;
 mod incidents;
 mod jobs;
+mod nodes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube::{Resource as _, ResourceExt as _};
 use mainstay_api::{Cell, GpuNode, Incident, NodeReport, OwnerKind, Topology};
 use mainstay_model::{
-    Bounded, CellFacts, Epoch, Fact, GangId, NodeName, Observation, Persisted, Report, Request, Span, Stage, Timestamp,
+    CellFacts, Epoch, Fact, GangId, NodeName, Observation, Persisted, Report, Request, Span, Stage, Timestamp,
     WaitingOn,
 };
 
 use crate::execution;
 use crate::jobs::{JobCounts, Jobs};
-use crate::node::{self, OtherActors, PartialNode, ReadResult};
+use crate::node::OtherActors;
 use crate::pod::Gangs;
 use crate::resource_slice::{PartialSlice, ResourceSlices};
 use crate::tolerant::Tolerant;
-use crate::watch::{Key, Phase, WatchEvent};
+use crate::watch::{Phase, WatchEvent};
 
 use config_status::ValidPolicy;
 pub(crate) use config_status::{ConfigKind, ConfigStatus, ConfigStatuses};
 pub(crate) use event::{ClusterEvent, ClusterMessage, EndEvent, Kind};
 pub(crate) use incidents::{StoredIncident, same};
 pub(crate) use jobs::InventoryRow;
+use nodes::NodeReadings;
 
 /// Largest number of owner kinds that are followed.
 const OWNER_KINDS_MAX: usize = 16;
@@ -63,6 +65,8 @@ pub(crate) struct World {
     /// complete.
     known_until: BTreeMap<Kind, Timestamp>,
     nodes: BTreeMap<NodeName, OtherActors>,
+    /// Last facts of each of these nodes, and nodes whose object cannot be read now.
+    readings: NodeReadings,
     /// GPUs that nodes offer by DRA. A change takes effect with the next update of the Node, which its kubelet writes at
     /// least every five minutes.
     slices: ResourceSlices,
@@ -134,12 +138,15 @@ impl World {
             ClusterEvent::Fabric(told) => return self.fabric(told),
             ClusterEvent::Node(told) => self.node(told, now),
             ClusterEvent::Slice(told) => self.slice(told),
-            ClusterEvent::Pod(WatchEvent::Is(pod)) => {
-                self.gangs.is(&pod);
-                if let Some(jobs) = &mut self.jobs {
-                    jobs.running(&pod, &self.gangs, now);
+            ClusterEvent::Pod(WatchEvent::Is(pod)) => match &pod.object {
+                Ok(pod) => {
+                    self.gangs.is(pod);
+                    if let Some(jobs) = &mut self.jobs {
+                        jobs.running(pod, &self.gangs, now);
+                    }
                 }
-            }
+                Err(invalid) => self.gangs.is_invalid(pod.meta(), invalid.node_name.as_deref()),
+            },
             ClusterEvent::Pod(WatchEvent::Gone(key)) => {
                 self.gangs.gone(&key);
                 if let Some(jobs) = &mut self.jobs {
@@ -252,6 +259,11 @@ impl World {
         &self.nodes
     }
 
+    /// Nodes whose object cannot be read now.
+    pub(crate) const fn unreadable_nodes(&self) -> &BTreeSet<NodeName> {
+        self.readings.unreadable()
+    }
+
     pub(crate) fn pods(&self) -> impl Iterator<Item = ((&str, &str), &GangId, &NodeName)> {
         self.gangs.pods()
     }
@@ -308,53 +320,12 @@ impl World {
         Ok(())
     }
 
-    fn node(&mut self, told: WatchEvent<PartialNode>, now: Timestamp) {
-        let seen = match told {
-            WatchEvent::Is(seen) => seen,
-            WatchEvent::Gone(key) => {
-                if let Ok(node) = NodeName::parse(&key.name) {
-                    self.slices.node_gone(&node);
-                }
-                return self.node_gone(&key, now);
-            }
-            WatchEvent::Listed => return self.list(Kind::Node),
-            WatchEvent::Bookmark => return,
-        };
-        match node::read(&seen, &self.fabrics, self.slices.gpus(&seen.name_any())) {
-            ReadResult::Ours(read) => {
-                self.orphans.remove(&read.name);
-                let complaints = read.others.complaints.clone();
-                let before = self.nodes.insert(read.name.clone(), read.others);
-                self.tell(now, Fact::Node { node: read.name.clone(), facts: Box::new(read.facts) });
-                let known = before.map(|before| before.complaints).unwrap_or_default();
-                if known != complaints {
-                    self.tell(now, Fact::Complaints { node: read.name, complaints });
-                }
-            }
-            // One that was ours, and lost its pool and its GPUs for good.
-            ReadResult::NotOurs => self.node_gone(&Key { namespace: None, name: seen.name_any().into() }, now),
-            ReadResult::Unfit(_) => self.is_unfit(Kind::Node),
-        }
-    }
-
     fn slice(&mut self, told: WatchEvent<PartialSlice>) {
         match told {
             WatchEvent::Is(slice) => self.slices.is(&slice),
             WatchEvent::Gone(key) => self.slices.gone(&key.name, |node| self.nodes.contains_key(node)),
             WatchEvent::Listed => self.has_listed_slices = true,
             WatchEvent::Bookmark => {}
-        }
-    }
-
-    fn node_gone(&mut self, key: &Key, now: Timestamp) {
-        let Ok(node) = NodeName::parse(&key.name) else { return };
-        if let Some(before) = self.nodes.remove(&node) {
-            self.orphans.insert(node.clone());
-            self.versions.remove(&node);
-            if !before.complaints.as_slice().is_empty() {
-                self.tell(now, Fact::Complaints { node: node.clone(), complaints: Bounded::new() });
-            }
-            self.tell(now, Fact::NodeGone { node });
         }
     }
 

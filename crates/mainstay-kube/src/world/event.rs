@@ -55,17 +55,17 @@ pub(crate) enum ClusterEvent {
     Cell(WatchEvent<Tolerant<Cell>>),
     Policy(WatchEvent<Tolerant<FleetPolicy>>),
     Fabric(WatchEvent<Tolerant<Fabric>>),
-    Node(WatchEvent<PartialNode>),
-    Pod(WatchEvent<PartialPod>),
+    Node(WatchEvent<Tolerant<PartialNode>>),
+    Pod(WatchEvent<Tolerant<PartialPod>>),
     Report(WatchEvent<Tolerant<NodeReport>>),
     GpuNode(WatchEvent<Tolerant<GpuNode>>),
     Incident(WatchEvent<Tolerant<Incident>>),
     /// GPUs that a node offers by DRA. Not every API server serves this kind.
     Slice(WatchEvent<PartialSlice>),
     /// A pod without a node. It is read for metrics and the web UI only.
-    PendingPod(WatchEvent<PartialPod>),
+    PendingPod(WatchEvent<Tolerant<PartialPod>>),
     /// A pod that ended. It is read for metrics only.
-    EndedPod(WatchEvent<PartialPod>),
+    EndedPod(WatchEvent<Tolerant<PartialPod>>),
     /// An object that may own pods, of the kind at this index of those in the policies.
     Owner {
         place: usize,

@@ -1,9 +1,11 @@
 //! From what a watch tells to what the brain finds, without a server.
 
 use mainstay_engine::Engine;
+use mainstay_model::{NodeFacts, Ready};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::watch::Key;
 
 /// A world and an engine that receive objects as the API server stores them.
 struct Harness {
@@ -301,7 +303,7 @@ fn bookmark(kind: Kind) -> ClusterEvent {
 #[test]
 fn the_view_is_as_old_as_the_last_handled_message_of_the_oldest_kind_and_stays_so_during_a_new_list() {
     let mut world = World::under(Epoch(1));
-    let mut hear = |world: &mut World, event: ClusterEvent, seconds: i64, phase: Phase| {
+    let hear = |world: &mut World, event: ClusterEvent, seconds: i64, phase: Phase| {
         world.receive(ClusterMessage { heard_at: at(seconds), phase, event }, at(99)).unwrap();
         world.as_of()
     };
@@ -321,4 +323,55 @@ fn the_view_is_as_old_as_the_last_handled_message_of_the_oldest_kind_and_stays_s
     assert_eq!(hear(&mut world, seen(), 70, Phase::Listing), Some(at(50)));
     let slice = ClusterEvent::Slice(WatchEvent::Bookmark);
     assert_eq!(hear(&mut world, slice, 80, Phase::Following), Some(at(50)), "no decision waits for slices");
+}
+
+/// A Node with a field that no Node has.
+fn broken_node(uid: &str) -> ClusterEvent {
+    let labels = json!({ "mainstay.dev/pool": "h100", "nvidia.com/gpu.count": "8" });
+    let metadata = json!({ "name": "n1", "uid": uid, "labels": labels });
+    ClusterEvent::Node(lenient(json!({ "metadata": metadata, "spec": { "taints": 7 } })))
+}
+
+#[test]
+fn a_node_that_cannot_be_read_keeps_its_facts_and_is_not_known_to_be_ready() {
+    let mut world = World::under(Epoch(1));
+    world.take(node("u1", &ready("True")), at(1)).unwrap();
+    let facts = |world: &mut World| match world.flush(at(9)).pop().map(|last| last.fact) {
+        Some(Fact::Node { facts, .. }) => Some(*facts),
+        _ => None,
+    };
+    let known = facts(&mut world).unwrap();
+    world.take(broken_node("u1"), at(2)).unwrap();
+    assert_eq!(facts(&mut world), Some(NodeFacts { ready: Ready::Unknown, ..known.clone() }));
+    assert_eq!(world.unreadable_nodes().len(), 1);
+    assert_eq!(world.unfit().find(|(kind, _)| *kind == Kind::Node), Some((Kind::Node, 1)));
+    world.take(node("u1", &ready("True")), at(3)).unwrap();
+    assert_eq!(facts(&mut world), Some(known));
+    assert!(world.unreadable_nodes().is_empty());
+    // Under the same name another node was registered, and no facts of it are known.
+    world.take(broken_node("u2"), at(4)).unwrap();
+    assert!(matches!(world.flush(at(4)).pop().unwrap().fact, Fact::NodeGone { .. }));
+    assert_eq!(world.unreadable_nodes().len(), 1);
+}
+
+#[test]
+fn a_node_that_was_never_readable_has_no_facts_and_is_counted_and_named() {
+    let mut world = World::under(Epoch(1));
+    world.take(broken_node("u1"), at(1)).unwrap();
+    assert!(world.flush(at(1)).is_empty());
+    assert_eq!(world.unreadable_nodes().iter().map(NodeName::as_str).collect::<Vec<_>>(), ["n1"]);
+    world.take(ClusterEvent::Node(WatchEvent::Gone(Key { namespace: None, name: "n1".into() })), at(2)).unwrap();
+    assert!(world.unreadable_nodes().is_empty());
+}
+
+#[test]
+fn a_node_with_a_pod_that_cannot_be_read_is_not_empty() {
+    let mut world = World::under(Epoch(1));
+    let metadata = json!({ "name": "p", "namespace": "a" });
+    let pod = json!({ "metadata": metadata, "spec": { "nodeName": "n1", "containers": 7 } });
+    world.take(ClusterEvent::Pod(lenient(pod)), at(1)).unwrap();
+    let facts = world.flush(at(1));
+    let [Observation { fact: Fact::Gang { gang, facts }, .. }] = &facts[..] else { panic!("{facts:?}") };
+    assert_eq!(gang.to_string(), "a/pod/p");
+    assert_eq!(facts.nodes.as_slice().iter().map(NodeName::as_str).collect::<Vec<_>>(), ["n1"]);
 }

@@ -389,7 +389,7 @@ mod tests {
         let lines: Vec<&str> =
             text.lines().filter(|line| line.starts_with("mainstay_list_items_lost_total{")).collect();
         let count = |list: &str| format!("mainstay_list_items_lost_total{{list=\"{list}\"}}");
-        assert_eq!(lines.len(), 8, "{lines:?}");
+        assert_eq!(lines.len(), 9, "{lines:?}");
         for (list, items) in [("orders", 2), ("findings", 4), ("gang-nodes", 3), ("evidence", 0)] {
             assert!(lines.contains(&&*format!("{} {items}", count(list))), "{list} in {lines:?}");
         }

@@ -21,7 +21,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::error::{Backoff, CALL_WITHIN, Failure};
 use crate::lease::Tenure;
-use crate::metrics::Metrics;
+use crate::metrics::{List, Metrics};
 use crate::world::ConfigKind;
 
 /// Field manager of every write by the controller.
@@ -164,6 +164,11 @@ impl Writer {
         orphans_kept: Duration,
     ) -> Self {
         Self { client, epoch, identity, tenure, metrics, orphans_kept }
+    }
+
+    /// Counts writes for which the queue had no place.
+    pub(crate) fn dropped(&self, writes: usize) {
+        self.metrics.lost(List::Writes, writes);
     }
 
     /// Writes it, or returns why it could not.

@@ -2,6 +2,8 @@
 //! Lease is certainly held, and is retried a bounded number of times. It has no way to write a node, a pod or any
 //! object of another owner.
 
+mod failures;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,10 +21,12 @@ use mainstay_model::{CellRecord, Epoch, NodeName, Reason, Request, RequestKind, 
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use crate::error::{Backoff, CALL_WITHIN, Failure};
+use crate::error::{Backoff, CALL_WITHIN, Failure, words};
 use crate::lease::Tenure;
 use crate::metrics::{List, Metrics};
 use crate::world::ConfigKind;
+
+pub(crate) use failures::FailureLog;
 
 /// Field manager of every write by the controller.
 const FIELD_MANAGER: &str = "mainstay-controller";
@@ -105,7 +109,8 @@ pub(crate) enum Outcome {
     Done,
     /// Not written: the Lease may belong to another controller.
     NotLeading,
-    Failed(Failure),
+    /// Given up, with the last error in the words of the API server.
+    Failed(String),
 }
 
 /// Writes to the API server with the epoch and Lease of one leadership.
@@ -117,6 +122,24 @@ pub(crate) struct Writer {
     tenure: Tenure,
     metrics: Metrics,
     orphans_kept: Duration,
+}
+
+// === impl Target ===
+
+impl Target {
+    /// Resource and name of the object, as `kubectl get` takes them.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Self::Cell => format!("cell {CELL_NAME}"),
+            Self::Node(node) => format!("gpunode {node}"),
+            Self::Incident(name) => format!("incident {name}"),
+            Self::Written(ConfigKind::Policy, name) => format!("fleetpolicy {name}"),
+            Self::Written(ConfigKind::Fabric, name) => format!("fabric {name}"),
+            Self::Report(node) => format!("nodereport {node}"),
+            Self::Slo(name) => format!("slo {name}"),
+            Self::Event(name) => format!("event {name}"),
+        }
+    }
 }
 
 // === impl Write ===
@@ -174,27 +197,29 @@ impl Writer {
     /// Writes it, or returns why it could not.
     pub(crate) async fn write(&self, write: &Write) -> Outcome {
         let mut pauses = Backoff::new();
-        let mut last = Failure::Broken;
+        let mut last = String::new();
         for _ in 0..TRIES_MAX {
             if !self.tenure.holds() {
                 self.metrics.wrote(write.word(), "not-leading");
                 return Outcome::NotLeading;
             }
-            let failure = match timeout(CALL_WITHIN, self.once(write)).await {
+            let error = match timeout(CALL_WITHIN, self.once(write)).await {
                 Ok(Ok(())) => {
                     self.metrics.wrote(write.word(), "done");
                     return Outcome::Done;
                 }
-                Ok(Err(error)) => Failure::of(&error),
-                Err(_) => Failure::Broken,
+                Ok(Err(error)) => error,
+                Err(_) => kube::Error::Service("no answer before the timeout".into()),
             };
+            let failure = Failure::of(&error);
             self.metrics.wrote(write.word(), failure.word());
+            last = words(&error);
             if failure == Failure::Refused {
-                return Outcome::Failed(failure);
+                break;
             }
             sleep(pauses.after(&failure)).await;
-            last = failure;
         }
+        self.metrics.gave_up(write.word());
         Outcome::Failed(last)
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use tokio::task::JoinSet;
 
-use crate::write::{Outcome, Target, Write, Writer};
+use crate::write::{FailureLog, Outcome, Target, Write, Writer};
 use waiting::WaitingWrites;
 
 /// Largest number of writes in flight. The API server takes as many from one client without queueing.
@@ -19,11 +19,13 @@ pub(super) struct WriteQueue {
     waiting: WaitingWrites,
     writing: BTreeSet<Target>,
     tasks: JoinSet<(Target, Outcome)>,
+    failures: FailureLog,
 }
 
 impl WriteQueue {
     pub(super) fn new(pen: Writer) -> Self {
-        Self { pen, waiting: WaitingWrites::default(), writing: BTreeSet::new(), tasks: JoinSet::new() }
+        let (waiting, writing, tasks) = (WaitingWrites::default(), BTreeSet::new(), JoinSet::new());
+        Self { pen, waiting, writing, tasks, failures: FailureLog::default() }
     }
 
     /// Queues a write. A later write to the same object replaces an earlier one.
@@ -59,11 +61,14 @@ impl WriteQueue {
         }
     }
 
-    /// Waits for the next write to end. Never returns while none is in flight.
+    /// Waits for the next write to end, and logs it if it failed. Never returns while none is in flight.
     pub(super) async fn done(&mut self) -> Target {
         loop {
             match self.tasks.join_next().await {
-                Some(Ok((target, _))) => return target,
+                Some(Ok((target, outcome))) => {
+                    self.failures.report(&target, &outcome);
+                    return target;
+                }
                 // A write that panicked is a defect of ours: the process dies, and the lease fails over.
                 Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                 Some(Err(_)) => {}

@@ -28,8 +28,8 @@ use crate::world::ConfigKind;
 
 pub(crate) use failures::FailureLog;
 
-/// Field manager of every write by the controller.
-const FIELD_MANAGER: &str = "mainstay-controller";
+/// Field manager of every write by the controller, also of the Lease and of the takeover.
+pub(crate) const FIELD_MANAGER: &str = "mainstay-controller";
 /// Attempts per write. After that, the next decision asks for it again.
 const TRIES_MAX: u32 = 5;
 /// Events about cluster-scoped objects are stored here, as those about nodes are.
@@ -440,7 +440,8 @@ fn as_us() -> PatchParams {
     PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
-fn made_by_us() -> PostParams {
+/// Parameters of a create or an update with our field manager.
+pub(crate) fn made_by_us() -> PostParams {
     PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 

@@ -16,6 +16,7 @@ pub mod diagnostics;
 mod error;
 mod execution;
 pub mod gameday;
+mod identity;
 mod jitter;
 mod jobs;
 mod journal;
@@ -143,7 +144,7 @@ impl Controller {
     /// Creates a controller that uses this client.
     #[must_use]
     pub fn with(client: Client, settings: Settings) -> Self {
-        Self { client, settings, identity: identity().into(), metrics: Metrics::new() }
+        Self { client, settings, identity: identity::of_this_process().into(), metrics: Metrics::new() }
     }
 
     /// Identity of this process in the Lease.
@@ -213,17 +214,6 @@ impl Controller {
             }
         }
     }
-}
-
-/// Identity of this process on the Lease. A process that restarts has another one. Process ids repeat across pods, so
-/// uniqueness comes from the operating system's entropy.
-fn identity() -> String {
-    let mut bytes = [0; 8];
-    let random = match aws_lc_rs::rand::fill(&mut bytes) {
-        Ok(()) => u64::from_le_bytes(bytes),
-        Err(_) => fastrand::u64(..),
-    };
-    format!("mainstay-{}-{random:016x}", std::process::id())
 }
 
 /// Creates a client from the pod's service account or the kubeconfig, after the server has answered.

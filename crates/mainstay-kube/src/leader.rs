@@ -8,6 +8,7 @@ mod gone_nodes;
 mod incidents;
 mod initial_read;
 mod recorded_engine;
+mod rereading;
 mod write_queue;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,8 +20,8 @@ use mainstay_api::{Conditions, DisplayFields, GpuNodeStatus};
 use mainstay_engine::CellRecordOmissions;
 use mainstay_engine::record::step_words;
 use mainstay_model::{
-    CellFacts, Decision, Effect, Epoch, Execution, Fact, NodeName, NodeSummary, Observation, Outcome, Persisted, Ppm,
-    Reason, RuleName, Span, Stage, Step, Timestamp, WaitingOn,
+    Decision, Effect, Epoch, Execution, Fact, NodeName, NodeSummary, Observation, Outcome, Persisted, Ppm, Reason,
+    RuleName, Stage, Step, Timestamp, WaitingOn,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -41,6 +42,7 @@ use corrections::Corrections;
 use incidents::Incidents;
 pub use incidents::incident_name;
 pub(crate) use recorded_engine::RecordedEngine;
+use rereading::{ReadingEnd, settle};
 use write_queue::WriteQueue;
 
 /// Events within this time of the first are decided together: a whole leaf is one decision.
@@ -52,7 +54,7 @@ const ASK_AT_LEAST: Duration = Duration::from_secs(5);
 /// Dry-run actions remembered as logged. Beyond it the memory is cleared, and some are logged twice.
 const SAID_MAX: usize = 100_000;
 
-/// Why a leadership ended: stopped, lost, deposed, or everything must be read again.
+/// Why a leadership ended: stopped, lost, deposed, or a restored etcd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndReason {
     /// The process was asked to stop.
@@ -61,8 +63,6 @@ pub(crate) enum EndReason {
     Lost,
     /// Another leader raised the epoch.
     Deposed,
-    /// A FleetPolicy or Fabric changed how the cluster is read.
-    ReadAnew,
     /// The Cell's epoch decreased: etcd was restored.
     Restored,
 }
@@ -111,7 +111,6 @@ pub(crate) async fn lead(
     metrics.reset_watch_counters();
     let read_at = Timestamp(jiff::Timestamp::now().as_millisecond());
     journal.write(read_at, epoch, &Entry::Led { identity: identity.to_string() })?;
-    let settle = u64::try_from(settings.jobs_settle.as_millis()).unwrap_or(u64::MAX);
     let by = (epoch, Arc::clone(identity));
     let pen = Writer::new(client.clone(), by, tenure.clone(), metrics.clone(), settings.orphans_kept);
     // Its own task, so that a slow Prometheus or a large answer delays no decision. Dropped, it ends.
@@ -121,7 +120,7 @@ pub(crate) async fn lead(
     let mut lead = Leader {
         epoch,
         seen,
-        world: World::under(epoch).with_jobs(Span(settle), metrics.job_counts()),
+        world: World::under(epoch).with_jobs(settle(settings), metrics.job_counts()),
         engine: RecordedEngine::new(facts),
         outbox: WriteQueue::new(pen),
         cases: Incidents::new(settings.incidents_kept),
@@ -139,28 +138,20 @@ pub(crate) async fn lead(
         forgetting: BTreeSet::new(),
     };
     if seen > epoch {
-        // The store was restored while nobody looked: the brain touches nothing until people have looked.
         metrics.restored();
-        lead.observe(Fact::Cell(CellFacts { epoch: seen, ..CellFacts::default() }), read_at);
+        lead.observe_restored(read_at);
     }
-    let mut watches = JoinSet::new();
-    let working = async {
-        match lead.read(client, &mut watches).await? {
-            Ok(mut news) => lead.handle_events(&mut news).await,
-            Err(ended) => Ok(ended),
-        }
-    };
     tokio::select! {
         () = tenure.lost() => Ok(EndReason::Lost),
-        ended = working => ended,
+        ended = lead.run(client) => ended,
     }
 }
 
 // === impl Leader ===
 
 impl Leader<'_> {
-    /// Handles events until one ends the leadership.
-    async fn handle_events(&mut self, news: &mut mpsc::Receiver<ClusterMessage>) -> Result<EndReason, Error> {
+    /// Handles events until one ends the leadership, or everything must be read again.
+    async fn handle_events(&mut self, news: &mut mpsc::Receiver<ClusterMessage>) -> Result<ReadingEnd, Error> {
         let mut wake = self.decide()?;
         loop {
             tokio::select! {
@@ -169,7 +160,7 @@ impl Leader<'_> {
                     continue;
                 }
                 one = news.recv() => {
-                    let Some(one) = one else { return Ok(EndReason::Lost) };
+                    let Some(one) = one else { return Ok(ReadingEnd::Leadership(EndReason::Lost)) };
                     if let Err(ends) = self.take_all(one, news).await {
                         return self.ended(&ends);
                     }
@@ -197,12 +188,12 @@ impl Leader<'_> {
         Ok(())
     }
 
-    fn ended(&mut self, ends: &EndEvent) -> Result<EndReason, Error> {
+    fn ended(&mut self, ends: &EndEvent) -> Result<ReadingEnd, Error> {
         let (what, ended) = match ends {
             EndEvent::Deposed(epoch) => {
                 (format!("another leader took over with epoch {}", epoch.0), EndReason::Deposed)
             }
-            EndEvent::ReadAnew(why) => (format!("the controller reads everything again: {why}"), EndReason::ReadAnew),
+            EndEvent::ReadAnew(why) => return Ok(ReadingEnd::Again(why)),
             EndEvent::Restored(epoch) => {
                 self.metrics.restored();
                 let words = format!("the Cell fell from epoch {} to {}: etcd was restored", self.epoch.0, epoch.0);
@@ -210,7 +201,7 @@ impl Leader<'_> {
             }
         };
         self.log(&Entry::Violation { what })?;
-        Ok(ended)
+        Ok(ReadingEnd::Leadership(ended))
     }
 
     /// Current time. It never goes back, whatever the machine's clock does.

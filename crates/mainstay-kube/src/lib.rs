@@ -204,10 +204,6 @@ impl Controller {
                 EndReason::Stopped => return Ok(()),
                 EndReason::Lost => warn!(why = "the Lease could not be renewed", "leadership ended"),
                 EndReason::Deposed => warn!(why = "another leader raised the epoch", "leadership ended"),
-                EndReason::ReadAnew => {
-                    let why = "a FleetPolicy or Fabric changed, and the controller reads everything again";
-                    info!(why, "leadership ended");
-                }
                 EndReason::Restored => {
                     error!(why = "the epoch of the Cell decreased: etcd was restored", "leadership ended");
                 }

@@ -9,6 +9,7 @@ mod test_cluster;
 use std::time::Duration;
 
 use anyhow::Result;
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use k8s_openapi::api::resource::v1::ResourceSlice;
 use kube::api::{Patch, PatchParams};
@@ -225,6 +226,56 @@ async fn a_new_leader_raises_the_epoch_and_the_old_one_is_refused() -> Result<()
     assert!(mine.is_err());
     assert_eq!(bed.get::<Cell>("cell").await.map(|cell| cell.spec.mode), Some(Mode::Observe));
     second.stop().await?;
+    bed.only_ours_was_written()
+}
+
+#[tokio::test]
+async fn an_edited_fabric_is_read_with_the_same_lease_and_epoch_and_nothing_is_logged_twice() -> Result<()> {
+    let bed = ObservedCluster::start("edited", 4).await?;
+    let folder = tempfile::tempdir()?;
+    let running = bed.controller(Some(folder.path())).await?;
+    let [sick, later, ..] = &bed.nodes[..] else { panic!("four nodes") };
+    for node in &bed.nodes {
+        bed.report(node, 1, &[]).await?;
+    }
+    bed.report(sick, 2, &[("79", 3)]).await?;
+    let is_suspect = async |name: &str| {
+        let status = bed.get::<GpuNode>(name).await?.status?;
+        (status.stage == Stage::Suspect).then_some(())
+    };
+    eventually("the sick node's record", async || is_suspect(&sick.name).await).await?;
+    eventually("its incident", async || (!bed.list::<Incident>().await.is_empty()).then_some(())).await?;
+    let before = bed.settled_versions().await?;
+    let leases: Api<Lease> = Api::namespaced(bed.admin(), testbed::NAMESPACE);
+    let leads = async || -> Result<_> {
+        let spec = leases.get("mainstay-leader").await?.spec.unwrap_or_default();
+        let epoch = bed.get::<Cell>("cell").await.and_then(|cell| cell.status).map(|status| status.epoch);
+        Ok((spec.lease_transitions, spec.holder_identity, epoch))
+    };
+    let led = leads().await?;
+    let lines = || -> Result<Vec<String>> {
+        let text = std::fs::read_to_string(folder.path().join("audit.jsonl"))?;
+        let logged = text.lines().filter(|line| !line.contains("\"kind\":\"led\""));
+        Ok(logged.map(|line| line.split_once("\"kind\"").map_or(line, |(_, rest)| rest).to_owned()).collect())
+    };
+    let logged = lines()?;
+    assert!(logged.iter().any(|line| line.contains("dryRun")), "{logged:?}");
+
+    let fabric = bed.list::<Fabric>().await[0].name_any();
+    bed.kubectl(&["patch", "fabric", &fabric, "--type=merge", "-p", r#"{"spec":{"rails":4}}"#]).await?;
+    eventually("everything to be read again", async || {
+        let text = running.metrics();
+        text.lines().any(|line| line == "mainstay_watch_lists_total{kind=\"nodes\"} 2").then_some(())
+    })
+    .await?;
+    assert_eq!(bed.settled_versions().await?, before, "reading again changed something");
+    bed.report(later, 2, &[("79", 3)]).await?;
+    eventually("a fault after the edit", async || is_suspect(&later.name).await).await?;
+    assert_eq!(leads().await?, led, "an edit changes neither the Lease nor the epoch");
+    running.stop().await?;
+    let all = lines()?;
+    let again: Vec<&String> = all.iter().skip(logged.len()).filter(|line| logged.contains(line)).collect();
+    assert!(again.is_empty(), "logged twice: {again:?}");
     bed.only_ours_was_written()
 }
 

@@ -53,6 +53,11 @@ impl Incidents {
     pub(super) const fn new(kept: Duration) -> Self {
         Self { kept, new: BTreeMap::new(), written_at: BTreeMap::new(), looked_at: None, due_at: None }
     }
+
+    /// The next decision compares, whatever it has changed.
+    pub(super) const fn compare_soon(&mut self) {
+        self.due_at = None;
+    }
 }
 
 impl Leader<'_> {

@@ -4,8 +4,10 @@
 mod waiting;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 
 use crate::write::{FailureLog, Outcome, Target, Write, Writer};
 use waiting::WaitingWrites;
@@ -74,6 +76,23 @@ impl WriteQueue {
                 Some(Err(_)) => {}
                 None => std::future::pending().await,
             }
+        }
+    }
+
+    /// Finishes the queued writes within a time limit, drops those that have not begun by then, and waits for those in
+    /// flight. Afterwards no earlier write can overtake a later one.
+    pub(super) async fn drain(&mut self, within: Duration) {
+        let until = Instant::now() + within;
+        self.pump();
+        while !self.waiting.is_empty() || !self.writing.is_empty() {
+            let Ok(done) = timeout_at(until, self.done()).await else { break };
+            self.finished(&done);
+        }
+        let dropped = self.waiting.clear();
+        self.pen.dropped(dropped);
+        while !self.writing.is_empty() {
+            let done = self.done().await;
+            self.finished(&done);
         }
     }
 

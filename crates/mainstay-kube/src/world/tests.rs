@@ -167,7 +167,7 @@ fn an_object_that_cannot_be_understood_is_counted_and_takes_nothing_with_it() {
 }
 
 #[test]
-fn a_newer_leader_an_older_cell_and_another_fabric_end_a_leadership() {
+fn a_newer_leader_and_an_older_cell_end_a_leadership_and_another_fabric_is_read_with() {
     let cell = |epoch: i64| {
         ClusterEvent::Cell(lenient(
             json!({ "metadata": { "name": "cell" }, "spec": { "mode": "Act" }, "status": { "epoch": epoch } }),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use mainstay_api::{Conditions, DisplayFields, GpuNodeStatus};
+use mainstay_api::{DisplayFields, GpuNodeStatus};
 use mainstay_engine::CellRecordOmissions;
 use mainstay_engine::record::step_words;
 use mainstay_model::{
@@ -35,7 +35,7 @@ use crate::lease::Tenure;
 use crate::metrics::{FleetGauges, List, Metrics};
 use crate::world::{ClusterMessage, EndEvent, World};
 use crate::write::{EventObject, NewEvent, Write, Writer};
-use crate::{Settings, cell, pod, slo_status};
+use crate::{Settings, cell, object_conditions, pod, slo_status};
 
 use conditions::CheckTimes;
 use corrections::Corrections;
@@ -300,7 +300,10 @@ impl Leader<'_> {
             self.outbox.push(Write::Event(Box::new(stage_note(node, persisted, rule, &message))));
             self.time_transition(node, from, persisted);
         }
-        let told = DisplayFields { epoch: self.epoch, waiting_on, message, risk, conditions: Conditions::default() };
+        let stored = on_record.and_then(|on_record| on_record.condition);
+        let generation = self.world.generation(node);
+        let conditions = object_conditions::of_node(persisted.stage, persisted.since, generation, stored);
+        let told = DisplayFields { epoch: self.epoch, waiting_on, message, risk, conditions };
         let status = Box::new(GpuNodeStatus::of(persisted, told));
         self.outbox.push(Write::Record { node: node.clone(), status, is_new: on_record.is_none() });
         Ok(())

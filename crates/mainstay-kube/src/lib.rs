@@ -24,6 +24,7 @@ mod leader;
 mod lease;
 mod metrics;
 mod node;
+mod object_conditions;
 mod pod;
 mod preflight;
 mod resource_slice;

@@ -290,10 +290,7 @@ async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
     }
     bed.kubectl(&["cordon", &cordoned.name]).await?;
     bed.kubectl(&["label", "node", &sentinel.name, "dgxc.nvidia.com/nvsentinel-state=draining"]).await?;
-    let condition = json!({ "type": "KernelDeadlock", "status": "True", "reason": "DockerHung", "message": "hung" });
-    let conditions = json!({ "status": { "conditions": [condition] } }).to_string();
-    bed.kubectl(&["patch", "node", &complained.name, "--subresource=status", "--type=strategic", "-p", &conditions])
-        .await?;
+    bed.complains(complained, "KernelDeadlock", "True").await?;
     bed.slurmd("slurm-worker-0", &renewed.name).await?;
 
     let tells = async |line: &str| {
@@ -406,6 +403,45 @@ async fn kubectl_describe_shows_the_events_of_a_node_and_of_an_incident() -> Res
         })
         .await?;
     }
+    running.stop().await?;
+    bed.only_ours_was_written()
+}
+
+#[tokio::test]
+async fn kubectl_waits_for_a_node_in_service_and_for_a_closed_incident() -> Result<()> {
+    let bed = ObservedCluster::start("waited", 2).await?;
+    bed.maps_condition("KernelDeadlock", "gpu-off-the-bus").await?;
+    let running = bed.controller(None).await?;
+    let [node, healthy] = &bed.nodes[..] else { panic!("two nodes") };
+    for node in &bed.nodes {
+        bed.report(node, 1, &[]).await?;
+    }
+    let wait = async |condition: &str, object: &str| {
+        bed.kubectl(&["wait", &format!("--for=condition={condition}"), object, "--timeout=30s"]).await
+    };
+    let gpu_node = format!("gpunode/{}", node.name);
+    eventually("both objects", async || (bed.list::<GpuNode>().await.len() == 2).then_some(())).await?;
+    wait("InService", &gpu_node).await?;
+    bed.complains(node, "KernelDeadlock", "True").await?;
+    wait("InService=False", &gpu_node).await?;
+    let incident = eventually("its incident", async || bed.list::<Incident>().await.pop()).await?.name_any();
+    wait("Closed=False", &format!("incident/{incident}")).await?;
+    bed.complains(node, "KernelDeadlock", "False").await?;
+    wait("InService", &gpu_node).await?;
+    wait("Closed", &format!("incident/{incident}")).await?;
+
+    // An edit of the spec makes the stored condition stale until the controller has seen the edit.
+    let resolved = json!({ "spec": { "acknowledgement": { "by": "ana@example.com" } } });
+    bed.kubectl(&["patch", "incident", &incident, "--type=merge", "-p", &resolved.to_string()]).await?;
+    wait("Closed", &format!("incident/{incident}")).await?;
+    let hold = json!({ "spec": { "request": { "kind": "Hold", "reason": "test", "by": "ana@example.com" } } });
+    let healthy = format!("gpunode/{}", healthy.name);
+    bed.kubectl(&["patch", &healthy, "--type=merge", "-p", &hold.to_string()]).await?;
+    bed.kubectl(&["patch", &healthy, "--type=json", "-p", r#"[{"op":"remove","path":"/spec/request"}]"#]).await?;
+    wait("InService", &healthy).await?;
+    let before = bed.settled_versions().await?;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(bed.versions().await, before, "an unchanged status was written again");
     running.stop().await?;
     bed.only_ours_was_written()
 }

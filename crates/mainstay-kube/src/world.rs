@@ -6,6 +6,7 @@ mod event;
 mod incidents;
 mod jobs;
 mod nodes;
+mod witnesses;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,6 +32,7 @@ pub(crate) use event::{ClusterEvent, ClusterMessage, EndEvent, Kind};
 pub(crate) use incidents::{StoredIncident, same};
 pub(crate) use jobs::InventoryRow;
 use nodes::NodeReadings;
+use witnesses::EpochWitnesses;
 
 /// Largest number of owner kinds that are followed.
 const OWNER_KINDS_MAX: usize = 16;
@@ -97,6 +99,8 @@ pub(crate) struct World {
     /// Start of the next check, so that every report is checked in turn.
     orphans_from: Option<NodeName>,
     facts: Vec<Observation>,
+    /// Epochs above ours in the reports of agents.
+    witnesses: EpochWitnesses,
     /// Number of invalid objects since the start, by kind.
     unfit: BTreeMap<Kind, u64>,
 }
@@ -353,6 +357,7 @@ impl World {
                 if let Ok(node) = NodeName::parse(&key.name) {
                     self.orphans.remove(&node);
                     self.versions.remove(&node);
+                    self.witnesses.forget(&node);
                 }
                 return;
             }
@@ -367,6 +372,7 @@ impl World {
         match (node, report) {
             (Ok(node), Some(report)) => {
                 self.keep_versions(&node, spec.as_ref());
+                self.keep_witness(&node, spec.as_ref());
                 if !self.nodes.contains_key(&node) {
                     self.orphans.insert(node.clone());
                 }

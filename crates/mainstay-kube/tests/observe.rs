@@ -280,6 +280,39 @@ async fn an_edited_fabric_is_read_with_the_same_lease_and_epoch_and_nothing_is_l
 }
 
 #[tokio::test]
+async fn a_cell_below_the_epoch_that_two_agents_report_counts_as_restored() -> Result<()> {
+    let bed = ObservedCluster::start("witnessed", 4).await?;
+    let folder = tempfile::tempdir()?;
+    for node in &bed.nodes {
+        bed.report(node, 1, &[]).await?;
+    }
+    let running = bed.controller(Some(folder.path())).await?;
+    let names_epoch = async |node: &str| {
+        let patch = json!({ "spec": { "sequence": 2, "highestEpoch": 9 } }).to_string();
+        bed.kubectl(&["patch", "nodereport", node, "--type=merge", "-p", &patch]).await.map(drop)
+    };
+    let restored = || running.metrics().lines().any(|line| line == "mainstay_cell_restored_total 1");
+    names_epoch(&bed.nodes[0].name).await?;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(!restored(), "one node may lie");
+    names_epoch(&bed.nodes[1].name).await?;
+    eventually("the alert's counter", async || restored().then_some(())).await?;
+    let current = async || {
+        let conditions = bed.get::<Cell>("cell").await?.status?.conditions.0;
+        conditions.into_iter().find(|one| one.type_.as_str() == "Current")
+    };
+    let condition = eventually("the condition", async || {
+        current().await.filter(|condition| condition.status == ConditionStatus::False)
+    })
+    .await?;
+    assert_eq!(condition.reason.as_str(), "RestoredStore");
+    running.stop().await?;
+    let seen = std::fs::read_to_string(folder.path().join("epoch-seen"))?;
+    assert_eq!(seen, "9", "the next leader on this disk knows it");
+    bed.only_ours_was_written()
+}
+
+#[tokio::test]
 async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
     let bed = ObservedCluster::start("others", 4).await?;
     let [cordoned, sentinel, complained, renewed] = &bed.nodes[..] else { panic!("four nodes") };

@@ -5,10 +5,11 @@ use std::time::Duration;
 use kube::Client;
 use mainstay_model::{CellFacts, Fact, Span, Timestamp};
 use tokio::task::JoinSet;
-use tracing::info;
+use tracing::{error, info};
 
 use super::{CheckTimes, EndReason, Leader};
 use crate::Settings;
+use crate::audit_log::Entry;
 use crate::error::Error;
 use crate::world::World;
 
@@ -59,6 +60,22 @@ impl Leader<'_> {
         self.cases.compare_soon();
         self.looked = CheckTimes::default();
         (self.shown_at, self.fleet) = (None, None);
+    }
+
+    /// Treats the Cell as restored if the reports of enough nodes name an epoch above the highest one seen: the audit log of
+    /// this pod does not know every leader.
+    pub(super) fn believe_witnesses(&mut self, now: Timestamp) -> Result<(), Error> {
+        let Some(epoch) = self.world.witnessed_epoch().filter(|epoch| *epoch > self.seen) else { return Ok(()) };
+        self.seen = epoch;
+        self.journal.keep_epoch(epoch)?;
+        self.metrics.restored();
+        self.observe_restored(now);
+        self.world.repeat_cell(now);
+        self.looked = CheckTimes::default();
+        error!(epoch = self.epoch.0, reported = epoch.0, "agents report a higher epoch: etcd was restored");
+        let what =
+            format!("agents report epoch {}, above epoch {} of the Cell: etcd was restored", epoch.0, self.epoch.0);
+        self.log(&Entry::Violation { what })
     }
 
     /// Shows the engine the highest epoch ever seen, if the Cell is below it: etcd was restored while no controller led. The

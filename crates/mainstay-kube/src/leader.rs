@@ -224,7 +224,7 @@ impl Leader<'_> {
     /// Runs the engine on new facts, audits its decision and queues the writes. Returns when to decide again.
     fn decide(&mut self) -> Result<Instant, Error> {
         let now = self.now();
-        self.believe_witnesses(now)?;
+        self.check_reported_epochs(now)?;
         for observation in self.world.flush(now) {
             self.engine.observe(observation);
         }

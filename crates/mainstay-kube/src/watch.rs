@@ -48,7 +48,7 @@ pub(crate) enum WatchEvent<K> {
 }
 
 /// One message of a watch. Its time travels with it, because messages may wait in the channel: the time at which the
-/// watch received something says nothing about what the reader of the channel knows.
+/// watch received something does not show what the reader of the channel knows.
 #[derive(Debug)]
 pub(crate) struct Message<N> {
     /// Time until which the reader knows the kind once this message is handled: when the watch received the message, or,

@@ -6,7 +6,7 @@ mod event;
 mod incidents;
 mod jobs;
 mod nodes;
-mod witnesses;
+mod reported_epochs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ pub(crate) use event::{ClusterEvent, ClusterMessage, EndEvent, Kind};
 pub(crate) use incidents::{StoredIncident, same};
 pub(crate) use jobs::InventoryRow;
 use nodes::NodeReadings;
-use witnesses::EpochWitnesses;
+use reported_epochs::ReportedEpochs;
 
 /// Largest number of owner kinds that are followed.
 const OWNER_KINDS_MAX: usize = 16;
@@ -100,7 +100,7 @@ pub(crate) struct World {
     orphans_from: Option<NodeName>,
     facts: Vec<Observation>,
     /// Epochs above ours in the reports of agents.
-    witnesses: EpochWitnesses,
+    reported_epochs: ReportedEpochs,
     /// Number of invalid objects since the start, by kind.
     unfit: BTreeMap<Kind, u64>,
 }
@@ -357,7 +357,7 @@ impl World {
                 if let Ok(node) = NodeName::parse(&key.name) {
                     self.orphans.remove(&node);
                     self.versions.remove(&node);
-                    self.witnesses.forget(&node);
+                    self.reported_epochs.forget(&node);
                 }
                 return;
             }
@@ -372,7 +372,7 @@ impl World {
         match (node, report) {
             (Ok(node), Some(report)) => {
                 self.keep_versions(&node, spec.as_ref());
-                self.keep_witness(&node, spec.as_ref());
+                self.keep_reported_epoch(&node, spec.as_ref());
                 if !self.nodes.contains_key(&node) {
                     self.orphans.insert(node.clone());
                 }

@@ -64,8 +64,8 @@ impl Leader<'_> {
 
     /// Treats the Cell as restored if the reports of enough nodes name an epoch above the highest one seen: the audit log of
     /// this pod does not know every leader.
-    pub(super) fn believe_witnesses(&mut self, now: Timestamp) -> Result<(), Error> {
-        let Some(epoch) = self.world.witnessed_epoch().filter(|epoch| *epoch > self.seen) else { return Ok(()) };
+    pub(super) fn check_reported_epochs(&mut self, now: Timestamp) -> Result<(), Error> {
+        let Some(epoch) = self.world.reported_epoch().filter(|epoch| *epoch > self.seen) else { return Ok(()) };
         self.seen = epoch;
         self.journal.keep_epoch(epoch)?;
         self.metrics.restored();

@@ -84,6 +84,8 @@ pub(crate) struct World {
     owners_listed: BTreeSet<usize>,
     records: BTreeMap<NodeName, StoredNode>,
     requests: BTreeMap<NodeName, Request>,
+    /// Nodes whose GpuNode arrived since the last call.
+    arrived: Vec<NodeName>,
     /// Generations of GpuNodes that were edited since they were created.
     generations: BTreeMap<NodeName, i64>,
     /// Nodes whose stored state claims an action that was never executed.
@@ -215,6 +217,11 @@ impl World {
     /// Nodes that a gang had no room for since the last call.
     pub(crate) fn take_lost_gang_nodes(&mut self) -> usize {
         self.gangs.take_lost_nodes()
+    }
+
+    /// Nodes whose GpuNode changed or was deleted since the last call.
+    pub(crate) fn take_arrived(&mut self) -> Vec<NodeName> {
+        std::mem::take(&mut self.arrived)
     }
 
     pub(crate) fn on_record(&self, node: &NodeName) -> Option<StoredNode> {
@@ -390,6 +397,9 @@ impl World {
             WatchEvent::Bookmark => return,
         };
         let Ok(node) = NodeName::parse(&name) else { return self.is_unfit(Kind::GpuNode) };
+        if self.role != Role::Viewer && self.listed.contains(&Kind::GpuNode) {
+            self.arrived.push(node.clone());
+        }
         let object = match read {
             Some(Ok(object)) => Some(object),
             Some(Err(_)) => return self.is_unfit(Kind::GpuNode),

@@ -7,7 +7,7 @@ use mainstay_model::{CellFacts, Fact, Span, Timestamp};
 use tokio::task::JoinSet;
 use tracing::{error, info};
 
-use super::{CheckTimes, EndReason, Leader};
+use super::{CheckTimes, EndReason, Leader, RecentWrites};
 use crate::Settings;
 use crate::audit_log::Entry;
 use crate::error::Error;
@@ -59,6 +59,7 @@ impl Leader<'_> {
         self.observe_restored(self.read_at);
         self.cases.compare_soon();
         self.looked = CheckTimes::default();
+        self.recent = RecentWrites::default();
         (self.shown_at, self.fleet) = (None, None);
     }
 

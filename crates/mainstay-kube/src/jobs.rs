@@ -128,7 +128,7 @@ impl Jobs {
 
     /// A pod has a node and has not ended.
     pub(crate) fn running(&mut self, pod: &PartialPod, gangs: &Gangs, now: Timestamp) {
-        if pod::belongs_to_its_node(pod) {
+        if pod::belongs_to_its_node(&pod.metadata) {
             return self.plugin(pod);
         }
         let Some(node) = pod.spec.node_name.as_deref().and_then(|name| NodeName::parse(name).ok()) else { return };

@@ -32,7 +32,7 @@ use crate::error::Error;
 use crate::journal::Journal;
 use crate::lease::Tenure;
 use crate::metrics::{FleetGauges, List, Metrics};
-use crate::world::{ClusterEvent, EndEvent, World};
+use crate::world::{ClusterMessage, EndEvent, World};
 use crate::write::{EventObject, NewEvent, Write, Writer};
 use crate::{Settings, cell, pod, slo_status};
 
@@ -160,7 +160,7 @@ pub(crate) async fn lead(
 
 impl Leader<'_> {
     /// Handles events until one ends the leadership.
-    async fn handle_events(&mut self, news: &mut mpsc::Receiver<ClusterEvent>) -> Result<EndReason, Error> {
+    async fn handle_events(&mut self, news: &mut mpsc::Receiver<ClusterMessage>) -> Result<EndReason, Error> {
         let mut wake = self.decide()?;
         loop {
             tokio::select! {
@@ -180,13 +180,17 @@ impl Leader<'_> {
         }
     }
 
-    async fn take_all(&mut self, first: ClusterEvent, news: &mut mpsc::Receiver<ClusterEvent>) -> Result<(), EndEvent> {
+    async fn take_all(
+        &mut self,
+        first: ClusterMessage,
+        news: &mut mpsc::Receiver<ClusterMessage>,
+    ) -> Result<(), EndEvent> {
         let until = Instant::now() + COALESCE;
         let now = self.now();
-        self.world.take(first, now)?;
+        self.world.receive(first, now)?;
         for _ in 0..BATCH_MAX {
             match timeout_at(until, news.recv()).await {
-                Ok(Some(one)) => self.world.take(one, now)?,
+                Ok(Some(one)) => self.world.receive(one, now)?,
                 Ok(None) | Err(_) => break,
             }
         }
@@ -232,7 +236,7 @@ impl Leader<'_> {
         for observation in self.world.flush(now) {
             self.engine.observe(observation);
         }
-        let as_of = self.metrics.last_event_at().map_or(self.read_at, |at| Timestamp(at).max(self.read_at));
+        let as_of = self.world.as_of().map_or(self.read_at, |at| at.max(self.read_at));
         self.observe(Fact::Synced { as_of: as_of.min(now) }, now);
         let decision = self.engine.decide(now);
         let stopped = self.audit(&decision, now)?;

@@ -42,6 +42,8 @@ pub(crate) struct FleetMetrics {
     pub(crate) fleet: Option<Arc<FleetGauges>>,
     pub(crate) slurmd: u64,
     pub(crate) unfit: BTreeMap<Kind, u64>,
+    /// Nodes whose object cannot be read.
+    pub(crate) unreadable: Vec<Box<str>>,
 }
 
 /// Longest time in one stage, its default limit, and the number of nodes beyond it.
@@ -141,12 +143,6 @@ impl Metrics {
 
     pub(crate) fn time(&self, update: impl FnOnce(&mut TransitionTimes)) {
         self.times.send_modify(update);
-    }
-
-    /// Last event of the watch that has been quiet for the longest time. None if one never had an event.
-    pub(crate) fn last_event_at(&self) -> Option<i64> {
-        let all = self.pulses.values().map(|pulse| pulse.heard_at.load(Ordering::Relaxed));
-        all.min().filter(|at| *at > 0)
     }
 
     /// Resets the watch times at the start of a leadership.
@@ -346,6 +342,9 @@ fn others(samples: &mut Samples, shown: &FleetMetrics) {
     for (kind, count) in &shown.unfit {
         samples.count(catalogue::OBJECTS_INVALID, [kind.word()], *count);
     }
+    for node in &shown.unreadable {
+        samples.set(catalogue::NODES_UNREADABLE, [node], true);
+    }
 }
 
 #[cfg(test)]
@@ -369,6 +368,7 @@ mod tests {
             remediators: [("other", 1)].into(),
             taints: [("example.com/maintenance".into(), 1)].into(),
             unfit: [(Kind::Node, 1)].into(),
+            unreadable: vec!["n1".into()],
             fleet: Some(Arc::new(FleetGauges::one_of_each())),
             ..FleetMetrics::default()
         });

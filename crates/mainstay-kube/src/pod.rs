@@ -168,6 +168,23 @@ impl Gangs {
         }
     }
 
+    /// Adds a pod that cannot be read, so that its node never counts as empty. A pod that was readable before on the same
+    /// node keeps its gang; any other is a gang of its own, without a contract.
+    pub(crate) fn is_invalid(&mut self, meta: &ObjectMeta, node: Option<&str>) {
+        self.unfit += 1;
+        let (Some(key), Some(node)) = (key_of(meta), node.and_then(|node| NodeName::parse(node).ok())) else { return };
+        if self.pods.get(&key).is_some_and(|known| known.node == node) || belongs_to_its_node(meta) {
+            return;
+        }
+        let namespace = Namespace::parse(key.namespace.as_deref().unwrap_or_default());
+        let name = GangName::parse(&format!("pod/{}", key.name));
+        self.gone(&key);
+        if let (Ok(namespace), Ok(name)) = (namespace, name) {
+            let gang = GangId { namespace, name };
+            self.put(key, Placement { gang, node, promise: CheckpointContract::default(), owner: None });
+        }
+    }
+
     fn put(&mut self, key: Key, place: Placement) {
         let gang = self.gangs.entry(place.gang.clone()).or_default();
         *gang.nodes.entry(place.node.clone()).or_default() += 1;
@@ -268,8 +285,8 @@ impl Gangs {
 
     fn place(&mut self, pod: &PartialPod) -> Option<Placement> {
         let node = pod.spec.node_name.as_deref().filter(|name| !name.is_empty())?;
-        let owner = controller(pod);
-        if belongs_to_its_node(pod) {
+        let owner = controller(&pod.metadata);
+        if belongs_to_its_node(&pod.metadata) {
             return None;
         }
         let named = self.gang(pod, owner);
@@ -289,7 +306,7 @@ impl Gangs {
     /// Gang of a pod that may have no node. None for a pod that belongs to its node, or with an invalid name.
     pub(crate) fn gang_of(&self, pod: &PartialPod) -> Option<GangId> {
         let namespace = Namespace::parse(pod.metadata.namespace.as_deref().unwrap_or_default()).ok()?;
-        let (name, _) = self.gang(pod, controller(pod)).filter(|_| !belongs_to_its_node(pod))?;
+        let (name, _) = self.gang(pod, controller(&pod.metadata)).filter(|_| !belongs_to_its_node(&pod.metadata))?;
         Some(GangId { namespace, name })
     }
 
@@ -312,14 +329,14 @@ impl Gangs {
     }
 }
 
-fn controller(pod: &PartialPod) -> Option<&OwnerReference> {
-    pod.metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
+fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
+    meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
 
 /// Whether a pod belongs to its node: one of a DaemonSet, or a static pod.
-pub(crate) fn belongs_to_its_node(pod: &PartialPod) -> bool {
-    controller(pod).is_some_and(|owner| owner.kind == "DaemonSet")
-        || pod.metadata.annotations.as_ref().is_some_and(|all| all.contains_key(STATIC_POD))
+pub(crate) fn belongs_to_its_node(meta: &ObjectMeta) -> bool {
+    controller(meta).is_some_and(|owner| owner.kind == "DaemonSet")
+        || meta.annotations.as_ref().is_some_and(|all| all.contains_key(STATIC_POD))
 }
 
 /// Decrements a count. Returns whether it reached zero.

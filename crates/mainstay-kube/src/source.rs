@@ -14,7 +14,7 @@ use crate::error::Failure;
 use crate::pod;
 use crate::resource_slice;
 use crate::watch::{self, Watch, WatchCounters, WatchEvent};
-use crate::world::{ClusterEvent, Kind};
+use crate::world::{ClusterEvent, ClusterMessage, Kind};
 
 /// Largest number of queued events. A faster watch waits.
 pub(crate) const NEWS_MAX: usize = 4_096;
@@ -40,7 +40,7 @@ pub(crate) fn follow(
     kind: Kind,
     client: &Client,
     watches: &mut JoinSet<()>,
-    out: &mpsc::Sender<ClusterEvent>,
+    out: &mpsc::Sender<ClusterMessage>,
     pulse: Arc<WatchCounters>,
 ) {
     let out = out.clone();
@@ -57,7 +57,7 @@ pub(crate) fn follow(
 pub(crate) fn follow_slices(
     client: &Client,
     watches: &mut JoinSet<()>,
-    out: &mpsc::Sender<ClusterEvent>,
+    out: &mpsc::Sender<ClusterMessage>,
     pulse: Arc<WatchCounters>,
 ) {
     let watched = Watch { api: Api::all(client.clone()), fields: Some(resource_slice::OF_DRIVER), pulse };
@@ -73,7 +73,7 @@ pub(crate) async fn list_slices(client: &Client) -> Result<Vec<ClusterEvent>, Fa
 pub(crate) fn follow_pending(
     client: &Client,
     watches: &mut JoinSet<()>,
-    out: &mpsc::Sender<ClusterEvent>,
+    out: &mpsc::Sender<ClusterMessage>,
     pulse: Arc<WatchCounters>,
 ) {
     let watched = Watch { api: Api::all(client.clone()), fields: Some(pod::PENDING), pulse };
@@ -84,7 +84,7 @@ pub(crate) fn follow_pending(
 pub(crate) fn follow_ended(
     client: &Client,
     watches: &mut JoinSet<()>,
-    out: &mpsc::Sender<ClusterEvent>,
+    out: &mpsc::Sender<ClusterMessage>,
     pulse: Arc<WatchCounters>,
 ) {
     let watched = Watch { api: Api::all(client.clone()), fields: Some(pod::ENDED), pulse };
@@ -96,7 +96,7 @@ pub(crate) fn follow_owners(
     (place, kind): (usize, &OwnerKind),
     client: &Client,
     watches: &mut JoinSet<()>,
-    out: &mpsc::Sender<ClusterEvent>,
+    out: &mpsc::Sender<ClusterMessage>,
     pulse: Arc<WatchCounters>,
 ) {
     let api = Api::all_with(client.clone(), &resource(kind));
@@ -133,7 +133,7 @@ where
     let mut news = Vec::new();
     let mut next = None;
     loop {
-        let page = watch::page(api, fields, next).await?;
+        let page = watch::page_or_all(api, fields, next, || news.clear()).await?;
         news.extend(page.items.into_iter().map(|object| wrap(WatchEvent::Is(Box::new(object)))));
         next = page.metadata.continue_.filter(|token| !token.is_empty());
         if next.is_none() {

@@ -7,30 +7,57 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value, json};
 
 /// An object whose content may be invalid, with the parse error in place of the content.
 #[derive(Debug, Clone)]
 pub(crate) struct Tolerant<K> {
     metadata: ObjectMeta,
     /// The object, or why it is invalid.
-    pub(crate) object: Result<K, String>,
+    pub(crate) object: Result<K, Invalid>,
+}
+
+/// Why an object is invalid, and what is known of it nevertheless.
+#[derive(Debug, Clone)]
+pub(crate) struct Invalid {
+    pub(crate) why: String,
+    /// Value of `spec.nodeName`, which a Pod has.
+    pub(crate) node_name: Option<Box<str>>,
 }
 
 impl<'de, K: DeserializeOwned> Deserialize<'de> for Tolerant<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut value = serde_json::Value::deserialize(deserializer)?;
-        // The list of field owners is the largest part of every object, and is not needed.
-        let fields = value.pointer_mut("/metadata").and_then(|metadata| metadata.as_object_mut());
-        let managed = fields.and_then(|fields| fields.get_mut("managedFields")).and_then(|all| all.as_array_mut());
-        for entry in managed.into_iter().flatten() {
-            if let Some(entry) = entry.as_object_mut() {
-                entry.remove("fieldsV1");
-            }
-        }
-        let metadata = value.get("metadata").cloned().unwrap_or_default();
-        let metadata = serde_json::from_value(metadata).map_err(serde::de::Error::custom)?;
-        Ok(Self { metadata, object: serde_json::from_value(value).map_err(|error| error.to_string()) })
+        let mut value = Value::deserialize(deserializer)?;
+        let managed = value.pointer_mut("/metadata/managedFields").and_then(Value::as_array_mut);
+        managed.into_iter().flatten().filter_map(Value::as_object_mut).for_each(without_owners);
+        let metadata = metadata(value.get("metadata").unwrap_or(&Value::Null));
+        let node_name = value.pointer("/spec/nodeName").and_then(Value::as_str).map(Box::from);
+        let object = serde_json::from_value(value);
+        Ok(Self { metadata, object: object.map_err(|error| Invalid { why: error.to_string(), node_name }) })
     }
+}
+
+/// Removes the list of owned fields, which is the largest part of every object. Of a Node, the owner of
+/// `spec.unschedulable` is kept: it shows which client cordoned the node.
+fn without_owners(entry: &mut Map<String, Value>) {
+    let Some(fields) = entry.remove("fieldsV1") else { return };
+    if fields.pointer("/f:spec/f:unschedulable").is_some() {
+        entry.insert("fieldsV1".to_owned(), json!({ "f:spec": { "f:unschedulable": {} } }));
+    }
+}
+
+/// The metadata, or only the fields that name the object and its version where the rest is invalid.
+fn metadata(value: &Value) -> ObjectMeta {
+    ObjectMeta::deserialize(value).unwrap_or_else(|_| {
+        let text = |field: &str| value.get(field).and_then(Value::as_str).map(str::to_owned);
+        ObjectMeta {
+            name: text("name"),
+            namespace: text("namespace"),
+            uid: text("uid"),
+            resource_version: text("resourceVersion"),
+            ..ObjectMeta::default()
+        }
+    })
 }
 
 impl<K> Serialize for Tolerant<K> {
@@ -72,7 +99,6 @@ impl<K: Resource<DynamicType = ()>> Resource for Tolerant<K> {
 #[cfg(test)]
 mod tests {
     use mainstay_api::NodeReport;
-    use serde_json::json;
 
     use super::*;
 
@@ -81,6 +107,31 @@ mod tests {
         let object = json!({ "metadata": { "name": "n1" }, "spec": { "nodeUid": "\u{1b}[2J" } });
         let read: Tolerant<NodeReport> = serde_json::from_value(object).unwrap();
         assert_eq!(read.meta().name.as_deref(), Some("n1"));
-        assert!(read.object.unwrap_err().contains("NodeUid"));
+        assert!(read.object.unwrap_err().why.contains("NodeUid"));
+    }
+
+    #[test]
+    fn metadata_that_is_invalid_still_names_the_object_and_its_version() {
+        let metadata = json!({ "name": "p", "namespace": "a", "resourceVersion": "7", "labels": 1 });
+        let object = json!({ "metadata": metadata, "spec": { "nodeName": "n1" } });
+        let read: Tolerant<NodeReport> = serde_json::from_value(object).unwrap();
+        assert_eq!((read.meta().name.as_deref(), read.meta().resource_version.as_deref()), (Some("p"), Some("7")));
+        assert_eq!(read.object.unwrap_err().node_name.as_deref(), Some("n1"));
+    }
+
+    #[test]
+    fn of_the_owned_fields_only_the_cordon_is_kept() {
+        let entry = |fields: &Value| json!({ "manager": "kubectl", "fieldsV1": fields });
+        let managed =
+            [entry(&json!({ "f:spec": { "f:unschedulable": {}, "f:taints": {} } })), entry(&json!({ "f:status": {} }))];
+        let object = json!({ "metadata": { "name": "n1", "managedFields": managed } });
+        let read: Tolerant<NodeReport> = serde_json::from_value(object).unwrap();
+        let kept = read
+            .meta()
+            .managed_fields
+            .iter()
+            .flatten()
+            .map(|entry| entry.fields_v1.as_ref().map(|kept| kept.0.to_string()));
+        assert_eq!(kept.collect::<Vec<_>>(), [Some(r#"{"f:spec":{"f:unschedulable":{}}}"#.to_owned()), None]);
     }
 }

@@ -1,5 +1,6 @@
-//! Lists and follows one kind while a receiver exists: streaming lists where the server supports them, otherwise pages;
-//! bookmarks; a new list after an expired version; growing pauses. Objects are not interpreted here.
+//! Lists and follows one kind while a receiver exists: streaming lists where the server supports them, otherwise pages, or
+//! everything at once where pages expire; bookmarks; a new list after an expired version; growing pauses. Objects are not
+//! interpreted here.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -13,30 +14,55 @@ use futures::StreamExt as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{ListParams, ObjectList, WatchEvent as ServerEvent, WatchParams};
 use kube::{Api, Resource};
+use mainstay_model::Timestamp;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::error::{Backoff, CALL_WITHIN, Failure};
 
 /// Objects per page, as the Kubernetes clients use.
 const PAGE: u32 = 500;
+/// Time limit of a list without pages: the API server's own limit.
+const LIST_WITHIN: Duration = Duration::from_mins(1);
 /// Range of the watch timeout, so that watches do not end together.
 const WATCH_SECONDS: Range<u32> = 240..290;
 /// Longest time without an event. The server sends a bookmark about once a minute.
 const QUIET_AT_MOST: Duration = Duration::from_secs(90);
+/// A watch that the server closes sooner than this is not followed by the next one at once.
+const WATCH_AT_LEAST: Duration = Duration::from_secs(1);
 /// Annotation of the bookmark that ends the initial list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-/// Change of one object, or the end of the initial list.
+/// Change of one object, the end of a list, or a bookmark.
 #[derive(Debug)]
 pub(crate) enum WatchEvent<K> {
     /// The object exists, with this content.
     Is(Box<K>),
     /// The object was deleted.
     Gone(Key),
-    /// The initial list is complete.
+    /// The list is complete.
     Listed,
+    /// Nothing changed until now: every change before it was sent.
+    Bookmark,
+}
+
+/// One message of a watch. Its time travels with it, because messages may wait in the channel: the time at which the
+/// watch received something says nothing about what the reader of the channel knows.
+#[derive(Debug)]
+pub(crate) struct Message<N> {
+    /// Time until which the reader knows the kind once this message is handled: when the watch received the message, or,
+    /// for the end of a list, when the list was requested.
+    pub(crate) heard_at: Timestamp,
+    pub(crate) phase: Phase,
+    pub(crate) event: N,
+}
+
+/// Whether a kind is being listed, or its list is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Listing,
+    Following,
 }
 
 /// Namespace and name of an object.
@@ -46,7 +72,7 @@ pub(crate) struct Key {
     pub(crate) name: Box<str>,
 }
 
-/// Events, lists, failures and last event time of one watch.
+/// Events, lists, failures and last event time of one watch, for metrics only.
 #[derive(Debug, Default)]
 pub(crate) struct WatchCounters {
     /// Time of the last event, in milliseconds since the Unix epoch. 0 if there was none.
@@ -80,8 +106,10 @@ struct ChannelClosed;
 
 /// Why following ended.
 enum End {
-    /// The watch timed out, as watches do.
-    Over,
+    /// A list in pages is complete.
+    Listed,
+    /// The server closed the watch after this time, as it does when a watch times out.
+    Closed(Duration),
     Failed(Failure),
     Unheard,
 }
@@ -89,24 +117,37 @@ enum End {
 /// State of one watch: its known objects, its version and its list mode.
 struct Watcher<K, N> {
     watch: Watch<K>,
-    out: mpsc::Sender<N>,
+    out: mpsc::Sender<Message<N>>,
     wrap: EventMapper<K, N>,
     known: BTreeSet<Key>,
     version: Option<String>,
     way: ListMode,
+    /// Whether the last list or watch delivered an event.
+    has_delivered: bool,
 }
 
 /// Sends all events of one kind until the receiver is gone. It never fails: errors are retried.
-pub(crate) async fn watch<K, N>(watch: Watch<K>, out: mpsc::Sender<N>, wrap: EventMapper<K, N>)
+pub(crate) async fn watch<K, N>(watch: Watch<K>, out: mpsc::Sender<Message<N>>, wrap: EventMapper<K, N>)
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     N: Send + 'static,
 {
     let mut pauses = Backoff::new();
-    let mut follower = Watcher { watch, out, wrap, known: BTreeSet::new(), version: None, way: ListMode::Streaming };
+    let (known, way) = (BTreeSet::new(), ListMode::Streaming);
+    let mut follower = Watcher { watch, out, wrap, known, version: None, way, has_delivered: false };
     loop {
         match follower.once().await {
-            End::Over => pauses.reset(),
+            End::Listed => pauses.reset(),
+            End::Closed(after) => {
+                // A watch that brings nothing is no success, and a server that closes every watch at once is not asked in
+                // a tight loop.
+                if after >= WATCH_AT_LEAST || follower.has_delivered {
+                    pauses.reset();
+                }
+                if after < WATCH_AT_LEAST {
+                    tokio::time::sleep(pauses.after(&Failure::Broken)).await;
+                }
+            }
             End::Unheard => return,
             End::Failed(failure) => {
                 follower.watch.pulse.failures.fetch_add(1, Ordering::Relaxed);
@@ -127,11 +168,12 @@ where
     K: Resource + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
     N: Send + 'static,
 {
-    async fn tell(&self, told: WatchEvent<K>) -> Result<(), ChannelClosed> {
-        self.out.send((self.wrap)(told)).await.map_err(|_| ChannelClosed)
+    async fn tell(&self, told: WatchEvent<K>, heard_at: Timestamp, phase: Phase) -> Result<(), ChannelClosed> {
+        self.out.send(Message { heard_at, phase, event: (self.wrap)(told) }).await.map_err(|_| ChannelClosed)
     }
 
     async fn once(&mut self) -> End {
+        self.has_delivered = false;
         match (self.version.clone(), self.way) {
             (Some(version), _) => self.follow(&version, None).await,
             (None, ListMode::Streaming) => {
@@ -148,16 +190,17 @@ where
 
     /// Everything in pages.
     async fn list(&mut self) -> End {
+        let begun_at = now();
         let mut fresh = BTreeSet::new();
         let mut next = None;
         loop {
-            let page = match page(&self.watch.api, self.watch.fields, next).await {
+            let page = match page_or_all(&self.watch.api, self.watch.fields, next, || fresh.clear()).await {
                 Ok(page) => page,
                 Err(failure) => return End::Failed(failure),
             };
-            self.heard();
+            let heard_at = self.heard();
             for object in page.items {
-                if self.is(object, Some(&mut fresh)).await.is_err() {
+                if self.is(object, Some(&mut fresh), heard_at).await.is_err() {
                     return End::Unheard;
                 }
             }
@@ -165,7 +208,7 @@ where
                 Some(token) => next = Some(token),
                 None => {
                     self.version = page.metadata.resource_version;
-                    return if self.listed(fresh).await.is_err() { End::Unheard } else { End::Over };
+                    return if self.listed(fresh, begun_at).await.is_err() { End::Unheard } else { End::Listed };
                 }
             }
         }
@@ -173,6 +216,7 @@ where
 
     /// What changes after a version; where `fresh` is given, what is there comes first.
     async fn follow(&mut self, version: &str, mut fresh: Option<BTreeSet<Key>>) -> End {
+        let begun_at = now();
         let mut params = WatchParams::default().timeout(fastrand::u32(WATCH_SECONDS));
         params.field_selector = self.watch.fields.map(str::to_owned);
         params.send_initial_events = fresh.is_some();
@@ -183,6 +227,7 @@ where
         };
         // A calm kind may be silent for a minute; the server was there.
         self.heard_now();
+        let opened = Instant::now();
         let mut stream = pin!(stream);
         loop {
             let event = match timeout(QUIET_AT_MOST, stream.next()).await {
@@ -193,37 +238,54 @@ where
                     continue;
                 }
                 Ok(Some(Err(error))) => return End::Failed(Failure::of(&error)),
-                Ok(None) => return End::Over,
+                Ok(None) => return End::Closed(opened.elapsed()),
                 Err(_) => return End::Failed(Failure::Broken),
             };
-            self.heard();
-            let taken = match event {
-                ServerEvent::Added(object) | ServerEvent::Modified(object) => {
-                    self.advance(object.meta(), fresh.is_some());
-                    self.is(object, fresh.as_mut()).await
+            let ServerEvent::Error(status) = event else {
+                if self.pass_on(event, &mut fresh, begun_at).await.is_err() {
+                    return End::Unheard;
                 }
-                ServerEvent::Deleted(object) => {
-                    self.advance(object.meta(), fresh.is_some());
-                    let key = key(object.meta());
-                    fresh.as_mut().map(|fresh| fresh.remove(&key));
-                    self.gone(key).await
-                }
-                ServerEvent::Bookmark(bookmark) => {
-                    let ends = bookmark.metadata.annotations.contains_key(INITIAL_EVENTS_END);
-                    let listed = if ends { fresh.take() } else { None };
-                    if fresh.is_none() {
-                        self.version = Some(bookmark.metadata.resource_version);
-                    }
-                    match listed {
-                        Some(fresh) => self.listed(fresh).await,
-                        None => Ok(()),
-                    }
-                }
-                ServerEvent::Error(status) => return End::Failed(Failure::of(&kube::Error::Api(status))),
+                continue;
             };
-            if taken.is_err() {
-                return End::Unheard;
+            return End::Failed(Failure::of(&kube::Error::Api(status)));
+        }
+    }
+
+    /// Passes one event of the server on. `fresh` is given while the list is not complete.
+    async fn pass_on(
+        &mut self,
+        event: ServerEvent<K>,
+        fresh: &mut Option<BTreeSet<Key>>,
+        begun_at: Timestamp,
+    ) -> Result<(), ChannelClosed> {
+        let heard_at = self.heard();
+        self.has_delivered = true;
+        match event {
+            ServerEvent::Added(object) | ServerEvent::Modified(object) => {
+                self.advance(object.meta(), fresh.is_some());
+                self.is(object, fresh.as_mut(), heard_at).await
             }
+            ServerEvent::Deleted(object) => {
+                self.advance(object.meta(), fresh.is_some());
+                let key = key(object.meta());
+                let phase = Phase::of(fresh.as_ref());
+                fresh.as_mut().map(|fresh| fresh.remove(&key));
+                self.gone(key, heard_at, phase).await
+            }
+            ServerEvent::Bookmark(bookmark) => {
+                let ends = bookmark.metadata.annotations.contains_key(INITIAL_EVENTS_END);
+                let listed = if ends { fresh.take() } else { None };
+                if fresh.is_some() {
+                    return Ok(());
+                }
+                self.version = Some(bookmark.metadata.resource_version);
+                match listed {
+                    Some(fresh) => self.listed(fresh, begun_at).await,
+                    None => self.tell(WatchEvent::Bookmark, heard_at, Phase::Following).await,
+                }
+            }
+            // The caller ends the watch.
+            ServerEvent::Error(_) => Ok(()),
         }
     }
 
@@ -234,37 +296,56 @@ where
         }
     }
 
-    async fn is(&mut self, object: K, fresh: Option<&mut BTreeSet<Key>>) -> Result<(), ChannelClosed> {
+    async fn is(
+        &mut self,
+        object: K,
+        fresh: Option<&mut BTreeSet<Key>>,
+        heard_at: Timestamp,
+    ) -> Result<(), ChannelClosed> {
         let key = key(object.meta());
+        let phase = Phase::of(fresh.as_deref());
         if let Some(fresh) = fresh {
             fresh.insert(key.clone());
         }
         self.known.insert(key);
-        self.tell(WatchEvent::Is(Box::new(object))).await
+        self.tell(WatchEvent::Is(Box::new(object)), heard_at, phase).await
     }
 
-    async fn gone(&mut self, key: Key) -> Result<(), ChannelClosed> {
+    async fn gone(&mut self, key: Key, heard_at: Timestamp, phase: Phase) -> Result<(), ChannelClosed> {
         self.known.remove(&key);
-        self.tell(WatchEvent::Gone(key)).await
+        self.tell(WatchEvent::Gone(key), heard_at, phase).await
     }
 
-    /// A list is complete: what it does not name is gone.
-    async fn listed(&mut self, fresh: BTreeSet<Key>) -> Result<(), ChannelClosed> {
+    /// A list is complete: what it does not name is gone. It shows the state at its request or later.
+    async fn listed(&mut self, fresh: BTreeSet<Key>, requested_at: Timestamp) -> Result<(), ChannelClosed> {
         self.watch.pulse.lists.fetch_add(1, Ordering::Relaxed);
         let gone: Vec<Key> = self.known.difference(&fresh).cloned().collect();
         for key in gone {
-            self.gone(key).await?;
+            self.gone(key, requested_at, Phase::Listing).await?;
         }
-        self.tell(WatchEvent::Listed).await
+        self.tell(WatchEvent::Listed, requested_at, Phase::Following).await
     }
 
-    fn heard(&self) {
+    /// Counts an event, and returns when it was received.
+    fn heard(&self) -> Timestamp {
         self.watch.pulse.events.fetch_add(1, Ordering::Relaxed);
-        self.heard_now();
+        self.heard_now()
     }
 
-    fn heard_now(&self) {
-        self.watch.pulse.heard_at.store(jiff::Timestamp::now().as_millisecond(), Ordering::Relaxed);
+    fn heard_now(&self) -> Timestamp {
+        let now = now();
+        self.watch.pulse.heard_at.store(now.0, Ordering::Relaxed);
+        now
+    }
+}
+
+impl Phase {
+    /// Where the objects of an unfinished list are collected, the kind is being listed.
+    const fn of(fresh: Option<&BTreeSet<Key>>) -> Self {
+        match fresh {
+            Some(_) => Self::Listing,
+            None => Self::Following,
+        }
     }
 }
 
@@ -280,8 +361,38 @@ where
     let mut params = ListParams::default().limit(PAGE);
     params.field_selector = fields.map(str::to_owned);
     params.continue_token = token;
-    match timeout(CALL_WITHIN, api.list(&params)).await {
-        Ok(Ok(page)) => Ok(page),
+    list_within(CALL_WITHIN, api, &params).await
+}
+
+/// One page of a list, or everything at once where the version of the pages before it expired. Pages would only expire
+/// again: they take longer than the server keeps a version. `restart` is called before that, because what the pages
+/// before it brought is then listed once more.
+pub(crate) async fn page_or_all<K>(
+    api: &Api<K>,
+    fields: Option<&'static str>,
+    token: Option<String>,
+    restart: impl FnOnce(),
+) -> Result<ObjectList<K>, Failure>
+where
+    K: Resource + Clone + Debug + DeserializeOwned,
+{
+    let is_first = token.is_none();
+    match page(api, fields, token).await {
+        Err(Failure::Expired) if !is_first => {
+            restart();
+            let params = ListParams { field_selector: fields.map(str::to_owned), ..ListParams::default() };
+            list_within(LIST_WITHIN, api, &params).await
+        }
+        answer => answer,
+    }
+}
+
+async fn list_within<K>(within: Duration, api: &Api<K>, params: &ListParams) -> Result<ObjectList<K>, Failure>
+where
+    K: Resource + Clone + Debug + DeserializeOwned,
+{
+    match timeout(within, api.list(params)).await {
+        Ok(Ok(list)) => Ok(list),
         Ok(Err(error)) => Err(Failure::of(&error)),
         Err(_) => Err(Failure::Broken),
     }
@@ -291,3 +402,10 @@ fn key(meta: &ObjectMeta) -> Key {
     let text = |text: &Option<String>| text.as_deref().map(Box::from);
     Key { namespace: text(&meta.namespace), name: text(&meta.name).unwrap_or_default() }
 }
+
+fn now() -> Timestamp {
+    Timestamp(jiff::Timestamp::now().as_millisecond())
+}
+
+#[cfg(test)]
+mod tests;

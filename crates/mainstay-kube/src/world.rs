@@ -5,29 +5,31 @@ mod config_status;
 mod event;
 mod incidents;
 mod jobs;
+mod nodes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube::{Resource as _, ResourceExt as _};
 use mainstay_api::{Cell, GpuNode, Incident, NodeReport, OwnerKind, Topology};
 use mainstay_model::{
-    Bounded, CellFacts, Epoch, Fact, GangId, NodeName, Observation, Persisted, Report, Request, Span, Stage, Timestamp,
+    CellFacts, Epoch, Fact, GangId, NodeName, Observation, Persisted, Report, Request, Span, Stage, Timestamp,
     WaitingOn,
 };
 
 use crate::execution;
 use crate::jobs::{JobCounts, Jobs};
-use crate::node::{self, OtherActors, PartialNode, ReadResult};
+use crate::node::OtherActors;
 use crate::pod::Gangs;
 use crate::resource_slice::{PartialSlice, ResourceSlices};
 use crate::tolerant::Tolerant;
-use crate::watch::{Key, WatchEvent};
+use crate::watch::{Phase, WatchEvent};
 
 use config_status::ValidPolicy;
 pub(crate) use config_status::{ConfigKind, ConfigStatus, ConfigStatuses};
-pub(crate) use event::{ClusterEvent, EndEvent, Kind};
+pub(crate) use event::{ClusterEvent, ClusterMessage, EndEvent, Kind};
 pub(crate) use incidents::{StoredIncident, same};
 pub(crate) use jobs::InventoryRow;
+use nodes::NodeReadings;
 
 /// Largest number of owner kinds that are followed.
 const OWNER_KINDS_MAX: usize = 16;
@@ -59,7 +61,12 @@ pub(crate) struct World {
     /// Whether nodes and pods are being read with the known fabrics and policies.
     has_read: bool,
     listed: Vec<Kind>,
+    /// Time until which each required kind is known. A kind that is listed again keeps its time until the new list is
+    /// complete.
+    known_until: BTreeMap<Kind, Timestamp>,
     nodes: BTreeMap<NodeName, OtherActors>,
+    /// Last facts of each of these nodes, and nodes whose object cannot be read now.
+    readings: NodeReadings,
     /// GPUs that nodes offer by DRA. A change takes effect with the next update of the Node, which its kubelet writes at
     /// least every five minutes.
     slices: ResourceSlices,
@@ -106,6 +113,23 @@ impl World {
         Self { role: Role::Viewer, ..Self::default() }
     }
 
+    /// Handles one message of a watch.
+    pub(crate) fn receive(&mut self, message: ClusterMessage, now: Timestamp) -> Result<(), EndEvent> {
+        let kind = message.event.kind().filter(|_| message.phase == Phase::Following);
+        self.take(message.event, now)?;
+        if let Some(kind) = kind {
+            let known = self.known_until.entry(kind).or_insert(message.heard_at);
+            *known = message.heard_at.max(*known);
+        }
+        Ok(())
+    }
+
+    /// Time until which every required kind is known. None until the first list of each is complete.
+    pub(crate) fn as_of(&self) -> Option<Timestamp> {
+        let known = Kind::ALL.into_iter().map(|kind| self.known_until.get(&kind).copied());
+        known.min().flatten()
+    }
+
     /// Handles one event.
     pub(crate) fn take(&mut self, news: ClusterEvent, now: Timestamp) -> Result<(), EndEvent> {
         match news {
@@ -114,12 +138,15 @@ impl World {
             ClusterEvent::Fabric(told) => return self.fabric(told),
             ClusterEvent::Node(told) => self.node(told, now),
             ClusterEvent::Slice(told) => self.slice(told),
-            ClusterEvent::Pod(WatchEvent::Is(pod)) => {
-                self.gangs.is(&pod);
-                if let Some(jobs) = &mut self.jobs {
-                    jobs.running(&pod, &self.gangs, now);
+            ClusterEvent::Pod(WatchEvent::Is(pod)) => match &pod.object {
+                Ok(pod) => {
+                    self.gangs.is(pod);
+                    if let Some(jobs) = &mut self.jobs {
+                        jobs.running(pod, &self.gangs, now);
+                    }
                 }
-            }
+                Err(invalid) => self.gangs.is_invalid(pod.meta(), invalid.node_name.as_deref()),
+            },
             ClusterEvent::Pod(WatchEvent::Gone(key)) => {
                 self.gangs.gone(&key);
                 if let Some(jobs) = &mut self.jobs {
@@ -127,6 +154,7 @@ impl World {
                 }
             }
             ClusterEvent::Pod(WatchEvent::Listed) => self.list(Kind::Pod),
+            ClusterEvent::Pod(WatchEvent::Bookmark) | ClusterEvent::Owner { told: WatchEvent::Bookmark, .. } => {}
             ClusterEvent::PendingPod(told) => self.pending_pod(told, now),
             ClusterEvent::EndedPod(told) => self.ended_pod(told, now),
             ClusterEvent::Owner { place, told: WatchEvent::Is(owner) } => self.gangs.owner_is(place, owner.meta()),
@@ -231,6 +259,11 @@ impl World {
         &self.nodes
     }
 
+    /// Nodes whose object cannot be read now.
+    pub(crate) const fn unreadable_nodes(&self) -> &BTreeSet<NodeName> {
+        self.readings.unreadable()
+    }
+
     pub(crate) fn pods(&self) -> impl Iterator<Item = ((&str, &str), &GangId, &NodeName)> {
         self.gangs.pods()
     }
@@ -266,7 +299,7 @@ impl World {
                 return Ok(());
             }
             // Without its Cell the fence refuses everything; what is known of it stands until it is back.
-            WatchEvent::Gone(_) | WatchEvent::Is(_) => return Ok(()),
+            WatchEvent::Gone(_) | WatchEvent::Is(_) | WatchEvent::Bookmark => return Ok(()),
         };
         let facts = cell.map_err(|_| ()).and_then(|cell| cell.facts(now).map(|facts| (cell, facts)).map_err(|_| ()));
         let Ok((cell, facts)) = facts else {
@@ -287,51 +320,12 @@ impl World {
         Ok(())
     }
 
-    fn node(&mut self, told: WatchEvent<PartialNode>, now: Timestamp) {
-        let seen = match told {
-            WatchEvent::Is(seen) => seen,
-            WatchEvent::Gone(key) => {
-                if let Ok(node) = NodeName::parse(&key.name) {
-                    self.slices.node_gone(&node);
-                }
-                return self.node_gone(&key, now);
-            }
-            WatchEvent::Listed => return self.list(Kind::Node),
-        };
-        match node::read(&seen, &self.fabrics, self.slices.gpus(&seen.name_any())) {
-            ReadResult::Ours(read) => {
-                self.orphans.remove(&read.name);
-                let complaints = read.others.complaints.clone();
-                let before = self.nodes.insert(read.name.clone(), read.others);
-                self.tell(now, Fact::Node { node: read.name.clone(), facts: Box::new(read.facts) });
-                let known = before.map(|before| before.complaints).unwrap_or_default();
-                if known != complaints {
-                    self.tell(now, Fact::Complaints { node: read.name, complaints });
-                }
-            }
-            // One that was ours, and lost its pool and its GPUs for good.
-            ReadResult::NotOurs => self.node_gone(&Key { namespace: None, name: seen.name_any().into() }, now),
-            ReadResult::Unfit(_) => self.is_unfit(Kind::Node),
-        }
-    }
-
     fn slice(&mut self, told: WatchEvent<PartialSlice>) {
         match told {
             WatchEvent::Is(slice) => self.slices.is(&slice),
             WatchEvent::Gone(key) => self.slices.gone(&key.name, |node| self.nodes.contains_key(node)),
             WatchEvent::Listed => self.has_listed_slices = true,
-        }
-    }
-
-    fn node_gone(&mut self, key: &Key, now: Timestamp) {
-        let Ok(node) = NodeName::parse(&key.name) else { return };
-        if let Some(before) = self.nodes.remove(&node) {
-            self.orphans.insert(node.clone());
-            self.versions.remove(&node);
-            if !before.complaints.as_slice().is_empty() {
-                self.tell(now, Fact::Complaints { node: node.clone(), complaints: Bounded::new() });
-            }
-            self.tell(now, Fact::NodeGone { node });
+            WatchEvent::Bookmark => {}
         }
     }
 
@@ -347,6 +341,7 @@ impl World {
                 return;
             }
             WatchEvent::Listed => return self.list(Kind::Report),
+            WatchEvent::Bookmark => return,
         };
         // What is there already arrived when it was written, by the server's clock.
         let at = if is_listing { written_at(&*seen).map_or(now, |at| at.min(now)) } else { now };
@@ -370,6 +365,7 @@ impl World {
             WatchEvent::Is(seen) => (seen.name_any(), Some(seen.object)),
             WatchEvent::Gone(key) => (key.name.into(), None),
             WatchEvent::Listed => return self.list(Kind::GpuNode),
+            WatchEvent::Bookmark => return,
         };
         let Ok(node) = NodeName::parse(&name) else { return self.is_unfit(Kind::GpuNode) };
         let object = match read {
@@ -421,6 +417,7 @@ impl World {
             }
             WatchEvent::Gone(key) => drop(self.incidents.remove(&*key.name)),
             WatchEvent::Listed => self.list(Kind::Incident),
+            WatchEvent::Bookmark => {}
         }
     }
 }

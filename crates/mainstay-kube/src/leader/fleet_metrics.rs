@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_model::{BreakerState, Deadlines, Mode, NodeName, Persisted, Span, Stage, Subject, Timestamp};
+use mainstay_telemetry::metrics::catalogue::NODES_NAMED;
 use tokio::time::Instant;
 
 use super::Leader;
@@ -79,6 +80,13 @@ impl Leader<'_> {
             mode: self.world.cell_seen().map_or(Mode::Observe, |cell| execution::in_effect(cell.spec.mode)),
             slurmd: self.world.slurmd(),
             unfit: self.world.unfit().collect(),
+            unreadable: self
+                .world
+                .unreadable_nodes()
+                .iter()
+                .take(NODES_NAMED)
+                .map(|node| node.as_str().into())
+                .collect(),
             stays: stays(),
             fleet: self.fleet.as_ref().map(|(_, gauges)| Arc::clone(gauges)),
             ..FleetMetrics::default()

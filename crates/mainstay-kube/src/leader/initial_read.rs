@@ -13,7 +13,7 @@ use super::{EndReason, Leader};
 use crate::error::Error;
 use crate::resource_slice::{self, SliceAccess};
 use crate::source::{self, NEWS_MAX};
-use crate::world::{ClusterEvent, Kind};
+use crate::world::{ClusterMessage, Kind};
 
 /// Time limit of the first read. A cluster of 100,000 nodes is listed in about a minute.
 const READ_WITHIN: Duration = Duration::from_mins(10);
@@ -28,7 +28,7 @@ impl Leader<'_> {
         &mut self,
         client: &Client,
         watches: &mut JoinSet<()>,
-    ) -> Result<Result<mpsc::Receiver<ClusterEvent>, EndReason>, Error> {
+    ) -> Result<Result<mpsc::Receiver<ClusterMessage>, EndReason>, Error> {
         let (out, mut news) = mpsc::channel(NEWS_MAX);
         let until = Instant::now() + READ_WITHIN;
         for kind in Kind::FIRST {
@@ -60,7 +60,7 @@ impl Leader<'_> {
         &mut self,
         client: &Client,
         watches: &mut JoinSet<()>,
-        out: &mpsc::Sender<ClusterEvent>,
+        out: &mpsc::Sender<ClusterMessage>,
     ) -> Result<Option<Instant>, Error> {
         static SAID: Once = Once::new();
         let why = match resource_slice::access(client, "watch").await? {
@@ -79,12 +79,12 @@ impl Leader<'_> {
     async fn read_slices(
         &mut self,
         until: Option<Instant>,
-        news: &mut mpsc::Receiver<ClusterEvent>,
+        news: &mut mpsc::Receiver<ClusterMessage>,
     ) -> Result<Option<EndReason>, Error> {
         let Some(until) = until else { return Ok(None) };
         while !self.world.has_listed_slices() {
             let Ok(Some(one)) = timeout_at(until, news.recv()).await else { break };
-            if let Err(ends) = self.world.take(one, self.read_at) {
+            if let Err(ends) = self.world.receive(one, self.read_at) {
                 return self.ended(&ends).map(Some);
             }
         }
@@ -97,7 +97,7 @@ impl Leader<'_> {
         &mut self,
         client: &Client,
         watches: &mut JoinSet<()>,
-        (out, news): (&mpsc::Sender<ClusterEvent>, &mut mpsc::Receiver<ClusterEvent>),
+        (out, news): (&mpsc::Sender<ClusterMessage>, &mut mpsc::Receiver<ClusterMessage>),
     ) -> Result<Option<EndReason>, Error> {
         let kinds = self.world.owner_kinds();
         for kind in kinds.iter().enumerate() {
@@ -106,7 +106,7 @@ impl Leader<'_> {
         let until = Instant::now() + OWNERS_WITHIN;
         while self.world.owners_listed() < kinds.len() {
             let Ok(Some(one)) = timeout_at(until, news.recv()).await else { break };
-            if let Err(ends) = self.world.take(one, self.read_at) {
+            if let Err(ends) = self.world.receive(one, self.read_at) {
                 return self.ended(&ends).map(Some);
             }
         }
@@ -116,7 +116,7 @@ impl Leader<'_> {
     async fn read_until(
         &mut self,
         kinds: &[Kind],
-        news: &mut mpsc::Receiver<ClusterEvent>,
+        news: &mut mpsc::Receiver<ClusterMessage>,
         until: Instant,
     ) -> Result<Option<EndReason>, Error> {
         let mut taken = 0_usize;
@@ -128,7 +128,7 @@ impl Leader<'_> {
                 return Err(Error::Failed { what: "reading the cluster", tries: 1, why });
             };
             // What is read first was there when the leadership began.
-            if let Err(ends) = self.world.take(one, self.read_at) {
+            if let Err(ends) = self.world.receive(one, self.read_at) {
                 return self.ended(&ends).map(Some);
             }
             taken += 1;
@@ -147,7 +147,7 @@ impl Leader<'_> {
         self.engine.commit();
     }
 
-    fn begin(&self, kind: Kind, client: &Client, watches: &mut JoinSet<()>, out: &mpsc::Sender<ClusterEvent>) {
+    fn begin(&self, kind: Kind, client: &Client, watches: &mut JoinSet<()>, out: &mpsc::Sender<ClusterMessage>) {
         source::follow(kind, client, watches, out, self.metrics.pulse(kind));
     }
 }

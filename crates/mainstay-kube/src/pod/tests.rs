@@ -144,3 +144,24 @@ fn nodes_beyond_the_size_of_a_gang_are_counted() {
     );
     assert_eq!([gangs.take_lost_nodes(), gangs.take_lost_nodes()], [2, 0]);
 }
+
+#[test]
+fn a_pod_that_cannot_be_read_is_work_of_its_own_on_its_node_and_a_known_one_keeps_its_gang() {
+    let mut gangs = Gangs::default();
+    let meta =
+        |name: &str| ObjectMeta { name: Some(name.into()), namespace: Some("a".into()), ..ObjectMeta::default() };
+    gangs.is_invalid(&meta("broken"), Some("n1"));
+    assert_eq!(told(&mut gangs), ["a/pod/broken on n1"]);
+    gangs.is(&pod("known", "n2", &json!({}), Some(("batch/v1", "Job", "train"))));
+    assert_eq!(told(&mut gangs), ["a/job/train on n2"]);
+    gangs.is_invalid(&meta("known"), Some("n2"));
+    assert!(told(&mut gangs).is_empty(), "it keeps its gang");
+    let mut plugin = meta("plugin");
+    plugin.owner_references = pod("p", "n3", &json!({}), Some(("apps/v1", "DaemonSet", "d"))).metadata.owner_references;
+    gangs.is_invalid(&plugin, Some("n3"));
+    gangs.is_invalid(&meta("nowhere"), None);
+    assert!(told(&mut gangs).is_empty());
+    assert_eq!(gangs.unfit(), 4);
+    gangs.gone(&Key { namespace: Some("a".into()), name: "broken".into() });
+    assert_eq!(told(&mut gangs), ["a/pod/broken gone"]);
+}

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::jobs::JobCounts;
 use crate::source::{self, NEWS_MAX};
 use crate::watch::WatchCounters;
-use crate::world::{ClusterEvent, Kind};
+use crate::world::{ClusterMessage, Kind};
 
 /// Time limit of the first read, after which the user gets an error.
 const READ_WITHIN: Duration = Duration::from_mins(2);
@@ -33,7 +33,7 @@ const JOB_KEPT: Span = Span::seconds(60);
 pub struct LiveView {
     client: Client,
     view: View,
-    news: mpsc::Receiver<ClusterEvent>,
+    news: mpsc::Receiver<ClusterMessage>,
     ears: Vec<WatchHealth>,
     /// Watches end when the view is dropped.
     _watches: JoinSet<()>,
@@ -98,7 +98,7 @@ impl LiveView {
                     let why = format!("the first list took longer than {} s", READ_WITHIN.as_secs());
                     return Err(Error::Failed { what: "reading the cluster", tries: 1, why });
                 };
-                view.take(one);
+                view.take(one.event);
             }
         }
         ears.iter_mut().for_each(WatchHealth::listen);
@@ -121,7 +121,7 @@ impl LiveView {
         for taken in 0..BATCH_MAX {
             match timeout_at(until, self.news.recv()).await {
                 Ok(Some(one)) => {
-                    if self.view.take(one) {
+                    if self.view.take(one.event) {
                         *self = Self::begin(self.client.clone()).await?;
                         return Ok(&self.view);
                     }

@@ -95,6 +95,7 @@ impl World {
                 self.list(Kind::Policy);
                 return Ok(());
             }
+            WatchEvent::Bookmark => return Ok(()),
         };
         let before = self.policies.remove(&name);
         let mut touched: Vec<PoolName> = before.iter().map(|seen| seen.policy.pool.clone()).collect();
@@ -160,6 +161,7 @@ impl World {
                 self.list(Kind::Fabric);
                 return Ok(());
             }
+            WatchEvent::Bookmark => return Ok(()),
         };
         let before = self.fabrics.remove(&name);
         let mut after = None;

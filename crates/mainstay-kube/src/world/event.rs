@@ -8,7 +8,7 @@ use crate::node::PartialNode;
 use crate::pod::PartialPod;
 use crate::resource_slice::PartialSlice;
 use crate::tolerant::Tolerant;
-use crate::watch::WatchEvent;
+use crate::watch::{Message, WatchEvent};
 
 /// A resource kind that is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,28 +46,48 @@ impl Kind {
     }
 }
 
+/// One message of any watch.
+pub(crate) type ClusterMessage = Message<ClusterEvent>;
+
 /// One watch event, tagged with the resource kind it belongs to.
 #[derive(Debug)]
 pub(crate) enum ClusterEvent {
     Cell(WatchEvent<Tolerant<Cell>>),
     Policy(WatchEvent<Tolerant<FleetPolicy>>),
     Fabric(WatchEvent<Tolerant<Fabric>>),
-    Node(WatchEvent<PartialNode>),
-    Pod(WatchEvent<PartialPod>),
+    Node(WatchEvent<Tolerant<PartialNode>>),
+    Pod(WatchEvent<Tolerant<PartialPod>>),
     Report(WatchEvent<Tolerant<NodeReport>>),
     GpuNode(WatchEvent<Tolerant<GpuNode>>),
     Incident(WatchEvent<Tolerant<Incident>>),
     /// GPUs that a node offers by DRA. Not every API server serves this kind.
     Slice(WatchEvent<PartialSlice>),
     /// A pod without a node. It is read for metrics and the web UI only.
-    PendingPod(WatchEvent<PartialPod>),
+    PendingPod(WatchEvent<Tolerant<PartialPod>>),
     /// A pod that ended. It is read for metrics only.
-    EndedPod(WatchEvent<PartialPod>),
+    EndedPod(WatchEvent<Tolerant<PartialPod>>),
     /// An object that may own pods, of the kind at this index of those in the policies.
     Owner {
         place: usize,
         told: WatchEvent<PartialObjectMeta>,
     },
+}
+
+impl ClusterEvent {
+    /// The required kind that it belongs to. None for kinds whose age makes no decision wait.
+    pub(crate) const fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Cell(_) => Some(Kind::Cell),
+            Self::Policy(_) => Some(Kind::Policy),
+            Self::Fabric(_) => Some(Kind::Fabric),
+            Self::Node(_) => Some(Kind::Node),
+            Self::Pod(_) => Some(Kind::Pod),
+            Self::Report(_) => Some(Kind::Report),
+            Self::GpuNode(_) => Some(Kind::GpuNode),
+            Self::Incident(_) => Some(Kind::Incident),
+            Self::Slice(_) | Self::PendingPod(_) | Self::EndedPod(_) | Self::Owner { .. } => None,
+        }
+    }
 }
 
 /// Change in the cluster after which a leader stops or reads everything again.

@@ -8,6 +8,7 @@ use mainstay_model::{NodeName, Timestamp};
 use super::World;
 use crate::jobs::{JobGauges, Jobs, NodeHealth};
 use crate::pod::PartialPod;
+use crate::tolerant::Tolerant;
 use crate::watch::WatchEvent;
 
 /// GPU model, driver version and firmware version.
@@ -24,23 +25,33 @@ pub(crate) struct InventoryRow {
 const UNKNOWN: &str = "unknown";
 
 impl World {
-    pub(super) fn pending_pod(&mut self, told: WatchEvent<PartialPod>, now: Timestamp) {
+    pub(super) fn pending_pod(&mut self, told: WatchEvent<Tolerant<PartialPod>>, now: Timestamp) {
         let Some(jobs) = &mut self.jobs else { return };
         match told {
-            WatchEvent::Is(pod) => jobs.pending(&pod, &self.gangs, now),
+            WatchEvent::Is(pod) => {
+                if let Ok(pod) = &pod.object {
+                    jobs.pending(pod, &self.gangs, now);
+                }
+            }
             WatchEvent::Gone(key) => jobs.left_pending(&key),
             WatchEvent::Listed => self.has_listed_pending = true,
+            WatchEvent::Bookmark => {}
         }
     }
 
-    pub(super) fn ended_pod(&mut self, told: WatchEvent<PartialPod>, now: Timestamp) {
+    pub(super) fn ended_pod(&mut self, told: WatchEvent<Tolerant<PartialPod>>, now: Timestamp) {
         let records = &self.records;
         let health = |node: &NodeName| NodeHealth::of(records.get(node).map(|stored| stored.stage));
         let Some(jobs) = &mut self.jobs else { return };
         match told {
-            WatchEvent::Is(pod) => jobs.ended(&pod, &self.gangs, health),
+            WatchEvent::Is(pod) => {
+                if let Ok(pod) = &pod.object {
+                    jobs.ended(pod, &self.gangs, health);
+                }
+            }
             WatchEvent::Gone(key) => jobs.left_ended(key, now),
             WatchEvent::Listed => jobs.listed_ended(),
+            WatchEvent::Bookmark => {}
         }
     }
 

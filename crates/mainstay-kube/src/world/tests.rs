@@ -1,9 +1,11 @@
 //! From what a watch tells to what the brain finds, without a server.
 
 use mainstay_engine::Engine;
+use mainstay_model::{NodeFacts, Ready};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::watch::Key;
 
 /// A world and an engine that receive objects as the API server stores them.
 struct Harness {
@@ -282,4 +284,94 @@ fn a_node_whose_gpus_are_offered_by_dra_alone_is_managed_until_it_is_deleted() {
     assert!(matches!(world.flush(at(6)).pop().unwrap().fact, Fact::NodeGone { .. }));
     world.take(node(), at(7)).unwrap();
     assert_eq!(gpus(&mut world), None, "a new node with its name offers none yet");
+}
+
+/// A bookmark of a kind, as a watch sends it.
+fn bookmark(kind: Kind) -> ClusterEvent {
+    match kind {
+        Kind::Cell => ClusterEvent::Cell(WatchEvent::Bookmark),
+        Kind::Policy => ClusterEvent::Policy(WatchEvent::Bookmark),
+        Kind::Fabric => ClusterEvent::Fabric(WatchEvent::Bookmark),
+        Kind::Node => ClusterEvent::Node(WatchEvent::Bookmark),
+        Kind::Pod => ClusterEvent::Pod(WatchEvent::Bookmark),
+        Kind::Report => ClusterEvent::Report(WatchEvent::Bookmark),
+        Kind::GpuNode => ClusterEvent::GpuNode(WatchEvent::Bookmark),
+        Kind::Incident => ClusterEvent::Incident(WatchEvent::Bookmark),
+    }
+}
+
+#[test]
+fn the_view_is_as_old_as_the_last_handled_message_of_the_oldest_kind_and_stays_so_during_a_new_list() {
+    let mut world = World::under(Epoch(1));
+    let hear = |world: &mut World, event: ClusterEvent, seconds: i64, phase: Phase| {
+        world.receive(ClusterMessage { heard_at: at(seconds), phase, event }, at(99)).unwrap();
+        world.as_of()
+    };
+    for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Node) {
+        assert_eq!(hear(&mut world, bookmark(kind), 20, Phase::Following), None, "nodes are not listed yet");
+    }
+    let seen = || node("u1", &ready("True"));
+    assert_eq!(hear(&mut world, seen(), 30, Phase::Listing), None);
+    let listed = ClusterEvent::Node(WatchEvent::Listed);
+    assert_eq!(hear(&mut world, listed, 10, Phase::Following), Some(at(10)));
+    assert_eq!(hear(&mut world, bookmark(Kind::Node), 40, Phase::Following), Some(at(20)));
+    for kind in Kind::ALL {
+        hear(&mut world, bookmark(kind), 50, Phase::Following);
+    }
+    // The version expired, and nodes are listed again: other kinds go on, and the view gets old.
+    hear(&mut world, bookmark(Kind::Pod), 60, Phase::Following);
+    assert_eq!(hear(&mut world, seen(), 70, Phase::Listing), Some(at(50)));
+    let slice = ClusterEvent::Slice(WatchEvent::Bookmark);
+    assert_eq!(hear(&mut world, slice, 80, Phase::Following), Some(at(50)), "no decision waits for slices");
+}
+
+/// A Node with a field that no Node has.
+fn broken_node(uid: &str) -> ClusterEvent {
+    let labels = json!({ "mainstay.dev/pool": "h100", "nvidia.com/gpu.count": "8" });
+    let metadata = json!({ "name": "n1", "uid": uid, "labels": labels });
+    ClusterEvent::Node(lenient(json!({ "metadata": metadata, "spec": { "taints": 7 } })))
+}
+
+#[test]
+fn a_node_that_cannot_be_read_keeps_its_facts_and_is_not_known_to_be_ready() {
+    let mut world = World::under(Epoch(1));
+    world.take(node("u1", &ready("True")), at(1)).unwrap();
+    let facts = |world: &mut World| match world.flush(at(9)).pop().map(|last| last.fact) {
+        Some(Fact::Node { facts, .. }) => Some(*facts),
+        _ => None,
+    };
+    let known = facts(&mut world).unwrap();
+    world.take(broken_node("u1"), at(2)).unwrap();
+    assert_eq!(facts(&mut world), Some(NodeFacts { ready: Ready::Unknown, ..known.clone() }));
+    assert_eq!(world.unreadable_nodes().len(), 1);
+    assert_eq!(world.unfit().find(|(kind, _)| *kind == Kind::Node), Some((Kind::Node, 1)));
+    world.take(node("u1", &ready("True")), at(3)).unwrap();
+    assert_eq!(facts(&mut world), Some(known));
+    assert!(world.unreadable_nodes().is_empty());
+    // Under the same name another node was registered, and no facts of it are known.
+    world.take(broken_node("u2"), at(4)).unwrap();
+    assert!(matches!(world.flush(at(4)).pop().unwrap().fact, Fact::NodeGone { .. }));
+    assert_eq!(world.unreadable_nodes().len(), 1);
+}
+
+#[test]
+fn a_node_that_was_never_readable_has_no_facts_and_is_counted_and_named() {
+    let mut world = World::under(Epoch(1));
+    world.take(broken_node("u1"), at(1)).unwrap();
+    assert!(world.flush(at(1)).is_empty());
+    assert_eq!(world.unreadable_nodes().iter().map(NodeName::as_str).collect::<Vec<_>>(), ["n1"]);
+    world.take(ClusterEvent::Node(WatchEvent::Gone(Key { namespace: None, name: "n1".into() })), at(2)).unwrap();
+    assert!(world.unreadable_nodes().is_empty());
+}
+
+#[test]
+fn a_node_with_a_pod_that_cannot_be_read_is_not_empty() {
+    let mut world = World::under(Epoch(1));
+    let metadata = json!({ "name": "p", "namespace": "a" });
+    let pod = json!({ "metadata": metadata, "spec": { "nodeName": "n1", "containers": 7 } });
+    world.take(ClusterEvent::Pod(lenient(pod)), at(1)).unwrap();
+    let facts = world.flush(at(1));
+    let [Observation { fact: Fact::Gang { gang, facts }, .. }] = &facts[..] else { panic!("{facts:?}") };
+    assert_eq!(gang.to_string(), "a/pod/p");
+    assert_eq!(facts.nodes.as_slice().iter().map(NodeName::as_str).collect::<Vec<_>>(), ["n1"]);
 }

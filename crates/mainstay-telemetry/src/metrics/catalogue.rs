@@ -101,6 +101,8 @@ catalogue! {
         "Watch failures, by resource kind.";
     OBJECTS_INVALID: Counter<1> = "mainstay_objects_invalid_total", One, ["kind"], FIXED, [Controller],
         "Objects that do not match their schema, by resource kind.";
+    NODES_UNREADABLE: Gauge<1> = "mainstay_nodes_unreadable", One, ["node"], NODES_NAMED, [Controller],
+        "1 for each node whose Node object cannot be read. It keeps its last facts and counts as not ready.";
     SLURMD_PODS: Gauge<0> = "mainstay_slurmd_pods", One, [], 1, [Controller],
         "Pods that run slurmd. Mainstay never evicts them.";
 

@@ -1,6 +1,7 @@
 //! One leadership from takeover to end: read everything, then handle events, run the engine, audit its decisions, and
 //! queue the writes.
 
+mod actions;
 mod conditions;
 mod corrections;
 mod fleet_metrics;
@@ -29,6 +30,7 @@ use tracing::{info, warn};
 
 use crate::audit_log::{AuditLog, Entry};
 use crate::error::Error;
+use crate::execution::Capability;
 use crate::journal::Journal;
 use crate::lease::Tenure;
 use crate::metrics::{FleetGauges, List, Metrics};
@@ -36,6 +38,7 @@ use crate::world::{ClusterMessage, EndEvent, World};
 use crate::write::{EventObject, NewEvent, Write, Writer};
 use crate::{Settings, cell, pod, slo_status};
 
+use actions::Acting;
 use conditions::CheckTimes;
 use corrections::Corrections;
 use incidents::Incidents;
@@ -92,6 +95,8 @@ struct Leader<'a> {
     corrected: Corrections,
     /// Nodes whose stored state is being deleted.
     forgetting: BTreeSet<NodeName>,
+    /// Executor of actions. None without the permission to act.
+    acting: Option<Acting>,
 }
 
 /// Leads until an event ends the leadership.
@@ -102,6 +107,7 @@ pub(crate) async fn lead(
     metrics: &Metrics,
     (journal, facts): (&mut AuditLog, &mut Journal),
 ) -> Result<EndReason, Error> {
+    let capability = Capability::granted(client).await?;
     let epoch = cell::take_over(client, identity).await?;
     cell::fence_holds(client, epoch).await?;
     metrics.leads(Some(epoch.0));
@@ -121,7 +127,7 @@ pub(crate) async fn lead(
     let mut lead = Leader {
         epoch,
         seen,
-        world: World::under(epoch).with_jobs(Span(settle), metrics.job_counts()),
+        world: World::under(epoch, capability).with_jobs(Span(settle), metrics.job_counts()),
         engine: RecordedEngine::new(facts),
         outbox: WriteQueue::new(pen),
         cases: Incidents::new(settings.incidents_kept),
@@ -137,6 +143,7 @@ pub(crate) async fn lead(
         looked: CheckTimes::default(),
         corrected: Corrections::default(),
         forgetting: BTreeSet::new(),
+        acting: Acting::start(capability, client, epoch, tenure),
     };
     if seen > epoch {
         // The store was restored while nobody looked: the brain touches nothing until people have looked.
@@ -161,12 +168,17 @@ pub(crate) async fn lead(
 impl Leader<'_> {
     /// Handles events until one ends the leadership.
     async fn handle_events(&mut self, news: &mut mpsc::Receiver<ClusterMessage>) -> Result<EndReason, Error> {
+        self.tell_gang_rules();
         let mut wake = self.decide()?;
         loop {
             tokio::select! {
                 done = self.outbox.done() => {
                     self.outbox.finished(&done);
                     continue;
+                }
+                finished = Acting::next(&mut self.acting) => {
+                    let now = self.now();
+                    self.acted(&finished, now)?;
                 }
                 one = news.recv() => {
                     let Some(one) = one else { return Ok(EndReason::Lost) };
@@ -255,6 +267,7 @@ impl Leader<'_> {
         self.engine.commit();
         self.show();
         self.outbox.pump();
+        self.pump_actions();
         let asked_again = decision.wake_at.map(|at| Duration::from_millis(at.since(now).0));
         let pause = asked_again.into_iter().chain(again).fold(ASK_AT_LEAST, Duration::min);
         Ok(Instant::now() + pause.max(COALESCE))
@@ -289,10 +302,15 @@ impl Leader<'_> {
         match &effect.step {
             Step::Store(persisted) => self.record(&effect.node, persisted, &effect.rule),
             Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
-                self.log_dry_run(effect, now)
+                self.act_or_log(effect, now)
             }
-            Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => self.log_dry_run(effect, now),
+            Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => self.act_or_log(effect, now),
         }
+    }
+
+    fn act_or_log(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Error> {
+        let is_ordered = effect.execution == Execution::Ordered;
+        if is_ordered && self.act(effect, now)? { Ok(()) } else { self.log_dry_run(effect, now) }
     }
 
     fn record(&mut self, node: &NodeName, persisted: &Persisted, rule: &RuleName) -> Result<(), Error> {

@@ -11,6 +11,7 @@
 
 mod audit_log;
 mod auth;
+mod backend;
 mod cell;
 pub mod diagnostics;
 mod error;
@@ -23,6 +24,7 @@ mod leader;
 mod lease;
 mod metrics;
 mod node;
+mod permission;
 mod pod;
 mod preflight;
 mod resource_slice;

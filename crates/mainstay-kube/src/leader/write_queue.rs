@@ -77,7 +77,7 @@ impl WriteQueue {
             Write::Event(note) => Some(note.regarding.target()),
             Write::Record { .. } | Write::Wait { .. } | Write::Incident { .. } | Write::Forget { .. } => None,
             Write::Cell { .. } | Write::Judged { .. } | Write::Orphan { .. } | Write::Slo { .. } => None,
-            Write::ForgetNode { .. } => None,
+            Write::ForgetNode { .. } | Write::CellTime => None,
         };
         !self.writing.contains(target) && waits_for.is_none_or(|object| !self.is_on_the_way(&object))
     }

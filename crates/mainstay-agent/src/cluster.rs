@@ -59,6 +59,8 @@ pub(crate) enum ClusterEvent {
     Behind(u64),
     /// What the controller thinks of this node, where that changed.
     Stands(Option<NodeStatus>),
+    /// A higher epoch than before in the status of this node's GpuNode.
+    Epoch(u64),
     /// A report could not be written, for the first time in a row.
     Refused(String),
     /// Reports are written again.

@@ -66,6 +66,7 @@ impl Reporter {
                         self.store.advance_past(held);
                         self.pace.noted(TallyOutcome::New, Instant::now());
                     }
+                    ClusterEvent::Epoch(epoch) => self.store.read_epoch(epoch),
                     ClusterEvent::Stands(_) | ClusterEvent::Refused(_) | ClusterEvent::Written => {}
                 },
             }

@@ -195,6 +195,7 @@ impl Reports {
             ClusterEvent::Stands(Some(status)) => {
                 info!(stage = ?status.stage, orders = status.orders, "node stage changed");
             }
+            ClusterEvent::Epoch(epoch) => agent.store_mut().read_epoch(*epoch),
             ClusterEvent::Stands(None) => info!("this node has no GpuNode"),
             ClusterEvent::Refused(why) => warn!(why, "report refused"),
             ClusterEvent::Written => info!("reports accepted again"),

@@ -68,6 +68,8 @@ pub struct Store {
     /// Whether the NVML source has looked since the agent started.
     nvml_looked: bool,
     sequence: u64,
+    /// Highest epoch that this node's GpuNode named, in any boot. 0 if none was read.
+    highest_epoch: u64,
     changes: u64,
 }
 
@@ -119,6 +121,7 @@ impl Store {
             troubles: BTreeMap::new(),
             nvml_looked: false,
             sequence: 0,
+            highest_epoch: 0,
             changes: 0,
         }
     }

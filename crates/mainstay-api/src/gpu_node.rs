@@ -101,7 +101,7 @@ pub struct GpuNodeStatus {
     /// Estimated probability of another incident within 7 days, in parts per million.
     #[schemars(range(min = 0, max = 1_000_000))]
     pub risk_ppm: i32,
-    /// Conditions of the node. None is defined yet.
+    /// Condition of the node: InService.
     #[serde(default)]
     pub conditions: Conditions,
     /// Orders to the agent that have not ended.

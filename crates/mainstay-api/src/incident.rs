@@ -82,7 +82,7 @@ pub struct IncidentStatus {
     /// Actions that were executed, or recorded as a dry run. Latest last.
     #[serde(default)]
     pub actions: Bounded<IncidentAction, 64>,
-    /// Conditions of the incident. None is defined yet.
+    /// Condition of the incident: Closed.
     #[serde(default)]
     pub conditions: Conditions,
 }

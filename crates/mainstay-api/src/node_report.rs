@@ -71,6 +71,11 @@ pub struct NodeReportSpec {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub unrecognised_more: i64,
+    /// Highest epoch that the agent has read in its GpuNode, also before a reboot. After a restore of etcd it shows that
+    /// the Cell is older than the last leader. Absent while the agent has read none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub highest_epoch: Option<i64>,
 }
 
 /// Everything on the node that can fail by itself.

@@ -10,6 +10,7 @@ use mainstay_model::{CellRecord, Epoch, UserName};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::error::{Backoff, CALL_WITHIN, Error, Failure, words};
+use crate::write::made_by_us;
 
 /// Attempts to raise the epoch while other clients write the Cell or the server is busy.
 const TRIES_MAX: u32 = 8;
@@ -57,7 +58,7 @@ async fn raise(cells: &Api<Cell>, identity: &str) -> kube::Result<Epoch> {
         Some(status) => CellStatus { epoch: before.saturating_add(1), leader, ..status },
         None => CellStatus::of(epoch, leader, &CellRecord::default(), Conditions::default()),
     });
-    cells.replace_status(CELL_NAME, &PostParams::default(), &cell).await?;
+    cells.replace_status(CELL_NAME, &made_by_us(), &cell).await?;
     Ok(epoch)
 }
 
@@ -86,7 +87,7 @@ pub(crate) async fn fence_holds(client: &Client, epoch: Epoch) -> Result<(), Err
 pub(crate) async fn dry_run(client: &Client, epoch: Epoch) -> kube::Result<()> {
     let mut probe = Incident::new(PROBE, IncidentSpec::default());
     probe.metadata.annotations = Some([(EPOCH.to_owned(), epoch.0.to_string())].into());
-    let params = PostParams { dry_run: true, ..PostParams::default() };
+    let params = PostParams { dry_run: true, ..made_by_us() };
     let incidents: Api<Incident> = Api::all(client.clone());
     match timeout(CALL_WITHIN, incidents.create(&params, &probe)).await {
         Ok(answer) => answer.map(|_| ()),

@@ -9,6 +9,7 @@ mod gone_nodes;
 mod incidents;
 mod initial_read;
 mod recorded_engine;
+mod rereading;
 mod write_queue;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,12 +17,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use mainstay_api::{Conditions, DisplayFields, GpuNodeStatus};
+use mainstay_api::{DisplayFields, GpuNodeStatus};
 use mainstay_engine::CellRecordOmissions;
 use mainstay_engine::record::step_words;
 use mainstay_model::{
-    CellFacts, Decision, Effect, Epoch, Execution, Fact, NodeName, NodeSummary, Observation, Outcome, Persisted, Ppm,
-    Reason, RuleName, Span, Stage, Step, Timestamp, WaitingOn,
+    Decision, Effect, Epoch, Execution, Fact, NodeName, NodeSummary, Observation, Outcome, Persisted, Ppm, Reason,
+    RuleName, Stage, Step, Timestamp, WaitingOn,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -36,7 +37,7 @@ use crate::lease::Tenure;
 use crate::metrics::{FleetGauges, List, Metrics};
 use crate::world::{ClusterMessage, EndEvent, World};
 use crate::write::{EventObject, NewEvent, Write, Writer};
-use crate::{Settings, cell, pod, slo_status};
+use crate::{Settings, cell, object_conditions, pod, slo_status};
 
 use actions::Acting;
 use conditions::CheckTimes;
@@ -44,6 +45,7 @@ use corrections::Corrections;
 use incidents::Incidents;
 pub use incidents::incident_name;
 pub(crate) use recorded_engine::RecordedEngine;
+use rereading::{ReadingEnd, settle};
 use write_queue::WriteQueue;
 
 /// Events within this time of the first are decided together: a whole leaf is one decision.
@@ -55,7 +57,7 @@ const ASK_AT_LEAST: Duration = Duration::from_secs(5);
 /// Dry-run actions remembered as logged. Beyond it the memory is cleared, and some are logged twice.
 const SAID_MAX: usize = 100_000;
 
-/// Why a leadership ended: stopped, lost, deposed, or everything must be read again.
+/// Why a leadership ended: stopped, lost, deposed, or a restored etcd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndReason {
     /// The process was asked to stop.
@@ -64,8 +66,6 @@ pub(crate) enum EndReason {
     Lost,
     /// Another leader raised the epoch.
     Deposed,
-    /// A FleetPolicy or Fabric changed how the cluster is read.
-    ReadAnew,
     /// The Cell's epoch decreased: etcd was restored.
     Restored,
 }
@@ -117,7 +117,6 @@ pub(crate) async fn lead(
     metrics.reset_watch_counters();
     let read_at = Timestamp(jiff::Timestamp::now().as_millisecond());
     journal.write(read_at, epoch, &Entry::Led { identity: identity.to_string() })?;
-    let settle = u64::try_from(settings.jobs_settle.as_millis()).unwrap_or(u64::MAX);
     let by = (epoch, Arc::clone(identity));
     let pen = Writer::new(client.clone(), by, tenure.clone(), metrics.clone(), settings.orphans_kept);
     // Its own task, so that a slow Prometheus or a large answer delays no decision. Dropped, it ends.
@@ -127,7 +126,7 @@ pub(crate) async fn lead(
     let mut lead = Leader {
         epoch,
         seen,
-        world: World::under(epoch, capability).with_jobs(Span(settle), metrics.job_counts()),
+        world: World::under(epoch, capability).with_jobs(settle(settings), metrics.job_counts()),
         engine: RecordedEngine::new(facts),
         outbox: WriteQueue::new(pen),
         cases: Incidents::new(settings.incidents_kept),
@@ -146,28 +145,20 @@ pub(crate) async fn lead(
         acting: Acting::start(capability, client, epoch, tenure),
     };
     if seen > epoch {
-        // The store was restored while nobody looked: the brain touches nothing until people have looked.
         metrics.restored();
-        lead.observe(Fact::Cell(CellFacts { epoch: seen, ..CellFacts::default() }), read_at);
+        lead.observe_restored(read_at);
     }
-    let mut watches = JoinSet::new();
-    let working = async {
-        match lead.read(client, &mut watches).await? {
-            Ok(mut news) => lead.handle_events(&mut news).await,
-            Err(ended) => Ok(ended),
-        }
-    };
     tokio::select! {
         () = tenure.lost() => Ok(EndReason::Lost),
-        ended = working => ended,
+        ended = lead.run(client) => ended,
     }
 }
 
 // === impl Leader ===
 
 impl Leader<'_> {
-    /// Handles events until one ends the leadership.
-    async fn handle_events(&mut self, news: &mut mpsc::Receiver<ClusterMessage>) -> Result<EndReason, Error> {
+    /// Handles events until one ends the leadership, or everything must be read again.
+    async fn handle_events(&mut self, news: &mut mpsc::Receiver<ClusterMessage>) -> Result<ReadingEnd, Error> {
         self.tell_gang_rules();
         let mut wake = self.decide()?;
         loop {
@@ -181,7 +172,7 @@ impl Leader<'_> {
                     self.acted(&finished, now)?;
                 }
                 one = news.recv() => {
-                    let Some(one) = one else { return Ok(EndReason::Lost) };
+                    let Some(one) = one else { return Ok(ReadingEnd::Leadership(EndReason::Lost)) };
                     if let Err(ends) = self.take_all(one, news).await {
                         return self.ended(&ends);
                     }
@@ -209,12 +200,12 @@ impl Leader<'_> {
         Ok(())
     }
 
-    fn ended(&mut self, ends: &EndEvent) -> Result<EndReason, Error> {
+    fn ended(&mut self, ends: &EndEvent) -> Result<ReadingEnd, Error> {
         let (what, ended) = match ends {
             EndEvent::Deposed(epoch) => {
                 (format!("another leader took over with epoch {}", epoch.0), EndReason::Deposed)
             }
-            EndEvent::ReadAnew(why) => (format!("the controller reads everything again: {why}"), EndReason::ReadAnew),
+            EndEvent::ReadAnew(why) => return Ok(ReadingEnd::Again(why)),
             EndEvent::Restored(epoch) => {
                 self.metrics.restored();
                 let words = format!("the Cell fell from epoch {} to {}: etcd was restored", self.epoch.0, epoch.0);
@@ -222,7 +213,7 @@ impl Leader<'_> {
             }
         };
         self.log(&Entry::Violation { what })?;
-        Ok(ended)
+        Ok(ReadingEnd::Leadership(ended))
     }
 
     /// Current time. It never goes back, whatever the machine's clock does.
@@ -245,6 +236,7 @@ impl Leader<'_> {
     /// Runs the engine on new facts, audits its decision and queues the writes. Returns when to decide again.
     fn decide(&mut self) -> Result<Instant, Error> {
         let now = self.now();
+        self.believe_witnesses(now)?;
         for observation in self.world.flush(now) {
             self.engine.observe(observation);
         }
@@ -327,7 +319,10 @@ impl Leader<'_> {
             self.outbox.push(Write::Event(Box::new(stage_note(node, persisted, rule, &message))));
             self.time_transition(node, from, persisted);
         }
-        let told = DisplayFields { epoch: self.epoch, waiting_on, message, risk, conditions: Conditions::default() };
+        let stored = on_record.and_then(|on_record| on_record.condition);
+        let generation = self.world.generation(node);
+        let conditions = object_conditions::of_node(persisted.stage, persisted.since, generation, stored);
+        let told = DisplayFields { epoch: self.epoch, waiting_on, message, risk, conditions };
         let status = Box::new(GpuNodeStatus::of(persisted, told));
         self.outbox.push(Write::Record { node: node.clone(), status, is_new: on_record.is_none() });
         Ok(())

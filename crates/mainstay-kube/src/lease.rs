@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease as Object, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
-use kube::api::{Api, ObjectMeta, PostParams};
+use kube::api::{Api, ObjectMeta};
 use mainstay_act::Leadership;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::error::{Error, Failure, words};
 use crate::jitter::jittered;
 use crate::metrics::Metrics;
+use crate::write::made_by_us;
 
 /// Name of the Lease, as the controller's role names it.
 pub(crate) const NAME: &str = "mainstay-leader";
@@ -134,13 +135,13 @@ impl Lease {
     async fn create(&self) -> kube::Result<Object> {
         let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
         let object = self.signed(Object { metadata, spec: None }, &self.identity);
-        self.within(self.api.create(&PostParams::default(), &object)).await
+        self.within(self.api.create(&made_by_us(), &object)).await
     }
 
     /// Writes the Lease under the version that was read: of two writers, one is rejected.
     async fn write(&self, object: Object, holder: &str) -> kube::Result<Object> {
         let object = self.signed(object, holder);
-        self.within(self.api.replace(NAME, &PostParams::default(), &object)).await
+        self.within(self.api.replace(NAME, &made_by_us(), &object)).await
     }
 
     fn signed(&self, mut object: Object, holder: &str) -> Object {

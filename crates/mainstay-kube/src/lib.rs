@@ -17,6 +17,7 @@ pub mod diagnostics;
 mod error;
 mod execution;
 pub mod gameday;
+mod identity;
 mod jitter;
 mod jobs;
 mod journal;
@@ -24,6 +25,7 @@ mod leader;
 mod lease;
 mod metrics;
 mod node;
+mod object_conditions;
 mod permission;
 mod pod;
 mod preflight;
@@ -145,7 +147,7 @@ impl Controller {
     /// Creates a controller that uses this client.
     #[must_use]
     pub fn with(client: Client, settings: Settings) -> Self {
-        Self { client, settings, identity: identity().into(), metrics: Metrics::new() }
+        Self { client, settings, identity: identity::of_this_process().into(), metrics: Metrics::new() }
     }
 
     /// Identity of this process in the Lease.
@@ -205,27 +207,12 @@ impl Controller {
                 EndReason::Stopped => return Ok(()),
                 EndReason::Lost => warn!(why = "the Lease could not be renewed", "leadership ended"),
                 EndReason::Deposed => warn!(why = "another leader raised the epoch", "leadership ended"),
-                EndReason::ReadAnew => {
-                    let why = "a FleetPolicy or Fabric changed, and the controller reads everything again";
-                    info!(why, "leadership ended");
-                }
                 EndReason::Restored => {
                     error!(why = "the epoch of the Cell decreased: etcd was restored", "leadership ended");
                 }
             }
         }
     }
-}
-
-/// Identity of this process on the Lease. A process that restarts has another one. Process ids repeat across pods, so
-/// uniqueness comes from the operating system's entropy.
-fn identity() -> String {
-    let mut bytes = [0; 8];
-    let random = match aws_lc_rs::rand::fill(&mut bytes) {
-        Ok(()) => u64::from_le_bytes(bytes),
-        Err(_) => fastrand::u64(..),
-    };
-    format!("mainstay-{}-{random:016x}", std::process::id())
 }
 
 /// Creates a client from the pod's service account or the kubeconfig, after the server has answered.

@@ -91,6 +91,7 @@ pub(crate) struct Metrics {
     jobs: Arc<watch::Sender<Arc<JobCounts>>>,
     times: Arc<watch::Sender<TransitionTimes>>,
     writes: Arc<watch::Sender<BTreeMap<(&'static str, &'static str), u64>>>,
+    writes_failed: Arc<watch::Sender<BTreeMap<&'static str, u64>>>,
     lost: Arc<watch::Sender<LostItems>>,
     shown: Arc<watch::Sender<Arc<FleetMetrics>>>,
 }
@@ -111,6 +112,7 @@ impl Metrics {
             jobs: Arc::new(watch::Sender::default()),
             times: Arc::new(watch::Sender::default()),
             writes: Arc::new(watch::Sender::default()),
+            writes_failed: Arc::new(watch::Sender::default()),
             lost: Arc::new(watch::Sender::default()),
             shown: Arc::new(watch::Sender::default()),
         }
@@ -158,6 +160,11 @@ impl Metrics {
 
     pub(crate) fn wrote(&self, what: &'static str, result: &'static str) {
         self.writes.send_modify(|writes| *writes.entry((what, result)).or_default() += 1);
+    }
+
+    /// A write failed after its retries.
+    pub(crate) fn gave_up(&self, what: &'static str) {
+        self.writes_failed.send_modify(|failed| *failed.entry(what).or_default() += 1);
     }
 
     pub(crate) fn leads(&self, epoch: Option<u64>) {
@@ -276,6 +283,9 @@ impl Metrics {
         for ((what, result), count) in self.writes.borrow().iter() {
             samples.count(catalogue::WRITES, [what, result], *count);
         }
+        for (what, count) in self.writes_failed.borrow().iter() {
+            samples.count(catalogue::WRITES_FAILED, [what], *count);
+        }
         self.lost.borrow().export(samples);
     }
 
@@ -359,6 +369,7 @@ mod tests {
     fn the_controller_exports_every_metric_that_the_catalogue_lists() {
         let metrics = Metrics::new();
         metrics.wrote("GpuNode", "done");
+        metrics.gave_up("GpuNode");
         metrics.pulse(Kind::Node).heard_at.store(1, Ordering::Relaxed);
         metrics.show(FleetMetrics {
             stays: [(Stage::Suspect, StageTimes { limit_seconds: Some(60), ..StageTimes::default() })].into(),
@@ -389,7 +400,7 @@ mod tests {
         let lines: Vec<&str> =
             text.lines().filter(|line| line.starts_with("mainstay_list_items_lost_total{")).collect();
         let count = |list: &str| format!("mainstay_list_items_lost_total{{list=\"{list}\"}}");
-        assert_eq!(lines.len(), 8, "{lines:?}");
+        assert_eq!(lines.len(), 9, "{lines:?}");
         for (list, items) in [("orders", 2), ("findings", 4), ("gang-nodes", 3), ("evidence", 0)] {
             assert!(lines.contains(&&*format!("{} {items}", count(list))), "{list} in {lines:?}");
         }

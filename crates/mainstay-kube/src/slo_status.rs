@@ -18,7 +18,7 @@ use tracing::warn;
 use crate::error::Failure;
 use crate::tolerant::Tolerant;
 use crate::watch;
-use crate::write::{Write, Writer};
+use crate::write::{FailureLog, Write, Writer};
 
 /// Limits of one query. An answer has at most 2,160 points.
 pub const PROMETHEUS_LIMITS: Limits = Limits { answer_within: Duration::from_secs(30), answer_bytes_max: 1024 * 1024 };
@@ -51,10 +51,10 @@ enum Measurement {
 pub(crate) async fn keep(client: Client, pen: Writer, server: Option<Server>, every: Duration) {
     let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut reported = None;
+    let (mut reported, mut failures) = (None, FailureLog::default());
     loop {
         ticks.tick().await;
-        let failure = refresh(&client, &pen, server.as_ref()).await.err();
+        let failure = refresh(&client, &pen, server.as_ref(), &mut failures).await.err();
         if let Some(failure) = failure.as_ref().filter(|failure| reported.as_ref() != Some(*failure)) {
             warn!(why = failure.word(), "cannot read the objectives or their incidents");
         }
@@ -62,7 +62,12 @@ pub(crate) async fn keep(client: Client, pen: Writer, server: Option<Server>, ev
     }
 }
 
-async fn refresh(client: &Client, pen: &Writer, server: Option<&Server>) -> Result<(), Failure> {
+async fn refresh(
+    client: &Client,
+    pen: &Writer,
+    server: Option<&Server>,
+    failures: &mut FailureLog,
+) -> Result<(), Failure> {
     let slos = list::<Slo>(client, 1).await?;
     if slos.is_empty() {
         return Ok(());
@@ -79,7 +84,8 @@ async fn refresh(client: &Client, pen: &Writer, server: Option<&Server>) -> Resu
         };
         let fresh = status(slo, objective.as_ref().ok(), &measurement, now);
         if is_due(slo.status.as_ref(), &fresh) {
-            pen.write(&Write::Slo { name: slo.name_any(), status: Box::new(fresh) }).await;
+            let write = Write::Slo { name: slo.name_any(), status: Box::new(fresh) };
+            failures.report(&write.target(), &pen.write(&write).await);
         }
     }
     Ok(())

@@ -7,11 +7,12 @@ mod event;
 mod incidents;
 mod jobs;
 mod nodes;
+mod witnesses;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube::{Resource as _, ResourceExt as _};
-use mainstay_api::{Cell, GpuNode, Incident, NodeReport, OwnerKind, Topology};
+use mainstay_api::{Cell, GpuNode, GpuNodeStatus, Incident, NodeReport, OwnerKind, Topology};
 use mainstay_model::{
     CellFacts, Epoch, Fact, GangId, NodeName, Observation, Persisted, PoolName, Report, Request, Span, Stage,
     Timestamp, WaitingOn,
@@ -21,6 +22,7 @@ use crate::backend::GangRules;
 use crate::execution::{self, Capability};
 use crate::jobs::{JobCounts, Jobs};
 use crate::node::OtherActors;
+use crate::object_conditions::{FIRST_GENERATION, StoredCondition};
 use crate::pod::Gangs;
 use crate::resource_slice::{PartialSlice, ResourceSlices};
 use crate::tolerant::Tolerant;
@@ -32,16 +34,18 @@ pub(crate) use event::{ClusterEvent, ClusterMessage, EndEvent, Kind};
 pub(crate) use incidents::{StoredIncident, same};
 pub(crate) use jobs::InventoryRow;
 use nodes::NodeReadings;
+use witnesses::EpochWitnesses;
 
 /// Largest number of owner kinds that are followed.
 const OWNER_KINDS_MAX: usize = 16;
 
-/// Stage, start time and wait of a node, as its GpuNode stores them.
+/// Stage, start time, wait and condition of a node, as its GpuNode stores them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StoredNode {
     pub(crate) stage: Stage,
     pub(crate) since: Timestamp,
     pub(crate) waiting_on: WaitingOn,
+    pub(crate) condition: Option<StoredCondition>,
 }
 
 /// Whether this process acts on what it sees.
@@ -83,8 +87,12 @@ pub(crate) struct World {
     owners_listed: BTreeSet<usize>,
     records: BTreeMap<NodeName, StoredNode>,
     requests: BTreeMap<NodeName, Request>,
+    /// Generations of GpuNodes that were edited since they were created.
+    generations: BTreeMap<NodeName, i64>,
     /// Nodes whose stored state claims an action that was never executed.
     overstated: BTreeSet<NodeName>,
+    /// Nodes whose stored condition is missing, or older than the last edit of their GpuNode.
+    stale_conditions: BTreeSet<NodeName>,
     incidents: BTreeMap<String, StoredIncident>,
     cell: Option<Box<Cell>>,
     judged: ConfigStatuses,
@@ -94,6 +102,8 @@ pub(crate) struct World {
     /// Start of the next check, so that every report is checked in turn.
     orphans_from: Option<NodeName>,
     facts: Vec<Observation>,
+    /// Epochs above ours in the reports of agents.
+    witnesses: EpochWitnesses,
     /// Number of invalid objects since the start, by kind.
     unfit: BTreeMap<Kind, u64>,
 }
@@ -218,6 +228,16 @@ impl World {
     /// Nodes whose stored state claims an action that was never executed.
     pub(crate) const fn overstated(&self) -> &BTreeSet<NodeName> {
         &self.overstated
+    }
+
+    /// Nodes whose stored condition is missing, or older than the last edit of their GpuNode.
+    pub(crate) const fn stale_conditions(&self) -> &BTreeSet<NodeName> {
+        &self.stale_conditions
+    }
+
+    /// Generation of a node's GpuNode. That of a new object if there is none.
+    pub(crate) fn generation(&self, node: &NodeName) -> i64 {
+        self.generations.get(node).copied().unwrap_or(FIRST_GENERATION)
     }
 
     pub(crate) fn incidents(&self) -> &BTreeMap<String, StoredIncident> {
@@ -364,6 +384,7 @@ impl World {
                 if let Ok(node) = NodeName::parse(&key.name) {
                     self.orphans.remove(&node);
                     self.versions.remove(&node);
+                    self.witnesses.forget(&node);
                 }
                 return;
             }
@@ -378,6 +399,7 @@ impl World {
         match (node, report) {
             (Ok(node), Some(report)) => {
                 self.keep_versions(&node, spec.as_ref());
+                self.keep_witness(&node, spec.as_ref());
                 if !self.nodes.contains_key(&node) {
                     self.orphans.insert(node.clone());
                 }
@@ -401,36 +423,53 @@ impl World {
             None => None,
         };
         let request = object.as_ref().and_then(|object| object.spec.request.as_ref()).map(Request::from);
-        if self.requests.get(&node) != request.as_ref() {
-            match &request {
-                Some(request) => self.requests.insert(node.clone(), request.clone()),
-                None => self.requests.remove(&node),
-            };
-            self.tell(now, Fact::Request { node: node.clone(), request });
+        self.requested(&node, request, now);
+        let generation = object.as_ref().and_then(|object| object.metadata.generation).unwrap_or(FIRST_GENERATION);
+        if generation == FIRST_GENERATION {
+            self.generations.remove(&node);
+        } else {
+            self.generations.insert(node.clone(), generation);
         }
-        let status = object.and_then(|object| object.status);
-        let recorded = status.as_ref().map(|status| (status.waiting_on, Persisted::try_from(status)));
-        match recorded {
-            Some((waiting_on, Ok(persisted))) => {
-                let on_record = StoredNode { stage: persisted.stage, since: persisted.since, waiting_on };
-                self.records.insert(node.clone(), on_record);
-                let corrected = execution::corrected(&persisted, self.capability);
-                if corrected.is_some() {
-                    self.overstated.insert(node.clone());
-                } else {
-                    self.overstated.remove(&node);
-                }
-                let persisted = Box::new(corrected.unwrap_or(persisted));
-                self.tell(now, Fact::Recorded { node, persisted });
-            }
-            Some((_, Err(_))) => self.is_unfit(Kind::GpuNode),
+        match object.and_then(|object| object.status) {
+            Some(status) => self.recorded(node, &status, now),
             // Deleted by an operator, or by a leader because the node is gone. It is written again if the node exists.
             None if self.records.remove(&node).is_some() => {
                 self.overstated.remove(&node);
+                self.stale_conditions.remove(&node);
                 self.tell(now, Fact::RecordGone { node });
             }
             None => {}
         }
+    }
+
+    fn requested(&mut self, node: &NodeName, request: Option<Request>, now: Timestamp) {
+        if self.requests.get(node) != request.as_ref() {
+            match &request {
+                Some(request) => self.requests.insert(node.clone(), request.clone()),
+                None => self.requests.remove(node),
+            };
+            self.tell(now, Fact::Request { node: node.clone(), request });
+        }
+    }
+
+    fn recorded(&mut self, node: NodeName, status: &GpuNodeStatus, now: Timestamp) {
+        let Ok(persisted) = Persisted::try_from(status) else { return self.is_unfit(Kind::GpuNode) };
+        let (stage, condition) = (persisted.stage, StoredCondition::in_service(&status.conditions));
+        let on_record = StoredNode { stage, since: persisted.since, waiting_on: status.waiting_on, condition };
+        self.records.insert(node.clone(), on_record);
+        if condition.is_some_and(|condition| condition.fits(stage, self.generation(&node))) {
+            self.stale_conditions.remove(&node);
+        } else {
+            self.stale_conditions.insert(node.clone());
+        }
+        let corrected = execution::corrected(&persisted, self.capability);
+        if corrected.is_some() {
+            self.overstated.insert(node.clone());
+        } else {
+            self.overstated.remove(&node);
+        }
+        let persisted = Box::new(corrected.unwrap_or(persisted));
+        self.tell(now, Fact::Recorded { node, persisted });
     }
 
     fn incident(&mut self, told: WatchEvent<Tolerant<Incident>>) {

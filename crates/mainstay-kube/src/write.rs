@@ -2,6 +2,8 @@
 //! Lease is certainly held, and is retried a bounded number of times. It has no way to write a node, a pod or any
 //! object of another owner: only `backend` has, for actions.
 
+mod failures;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,12 +21,14 @@ use mainstay_model::{CellRecord, Epoch, NodeName, Reason, Request, RequestKind, 
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-use crate::error::{Backoff, CALL_WITHIN, Failure};
+use crate::error::{Backoff, CALL_WITHIN, Failure, words};
 use crate::lease::Tenure;
-use crate::metrics::Metrics;
+use crate::metrics::{List, Metrics};
 use crate::world::ConfigKind;
 
-/// Field manager of every write by the controller.
+pub(crate) use failures::FailureLog;
+
+/// Field manager of every write by the controller, also of the Lease and of the takeover.
 pub(crate) const FIELD_MANAGER: &str = "mainstay-controller";
 /// Attempts per write. After that, the next decision asks for it again.
 const TRIES_MAX: u32 = 5;
@@ -107,7 +111,8 @@ pub(crate) enum Outcome {
     Done,
     /// Not written: the Lease may belong to another controller.
     NotLeading,
-    Failed(Failure),
+    /// Given up, with the last error in the words of the API server.
+    Failed(String),
 }
 
 /// Writes to the API server with the epoch and Lease of one leadership.
@@ -119,6 +124,24 @@ pub(crate) struct Writer {
     tenure: Tenure,
     metrics: Metrics,
     orphans_kept: Duration,
+}
+
+// === impl Target ===
+
+impl Target {
+    /// Resource and name of the object, as `kubectl get` takes them.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Self::Cell => format!("cell {CELL_NAME}"),
+            Self::Node(node) => format!("gpunode {node}"),
+            Self::Incident(name) => format!("incident {name}"),
+            Self::Written(ConfigKind::Policy, name) => format!("fleetpolicy {name}"),
+            Self::Written(ConfigKind::Fabric, name) => format!("fabric {name}"),
+            Self::Report(node) => format!("nodereport {node}"),
+            Self::Slo(name) => format!("slo {name}"),
+            Self::Event(name) => format!("event {name}"),
+        }
+    }
 }
 
 // === impl Write ===
@@ -169,30 +192,37 @@ impl Writer {
         Self { client, epoch, identity, tenure, metrics, orphans_kept }
     }
 
+    /// Counts writes for which the queue had no place.
+    pub(crate) fn dropped(&self, writes: usize) {
+        self.metrics.lost(List::Writes, writes);
+    }
+
     /// Writes it, or returns why it could not.
     pub(crate) async fn write(&self, write: &Write) -> Outcome {
         let mut pauses = Backoff::new();
-        let mut last = Failure::Broken;
+        let mut last = String::new();
         for _ in 0..TRIES_MAX {
             if !self.tenure.holds() {
                 self.metrics.wrote(write.word(), "not-leading");
                 return Outcome::NotLeading;
             }
-            let failure = match timeout(CALL_WITHIN, self.once(write)).await {
+            let error = match timeout(CALL_WITHIN, self.once(write)).await {
                 Ok(Ok(())) => {
                     self.metrics.wrote(write.word(), "done");
                     return Outcome::Done;
                 }
-                Ok(Err(error)) => Failure::of(&error),
-                Err(_) => Failure::Broken,
+                Ok(Err(error)) => error,
+                Err(_) => kube::Error::Service("no answer before the timeout".into()),
             };
+            let failure = Failure::of(&error);
             self.metrics.wrote(write.word(), failure.word());
+            last = words(&error);
             if failure == Failure::Refused {
-                return Outcome::Failed(failure);
+                break;
             }
             sleep(pauses.after(&failure)).await;
-            last = failure;
         }
+        self.metrics.gave_up(write.word());
         Outcome::Failed(last)
     }
 
@@ -427,7 +457,8 @@ fn as_us() -> PatchParams {
     PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }
 
-fn made_by_us() -> PostParams {
+/// Parameters of a create or an update with our field manager.
+pub(crate) fn made_by_us() -> PostParams {
     PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 

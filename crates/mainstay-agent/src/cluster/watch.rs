@@ -32,7 +32,7 @@ pub(super) async fn watch(
 ) {
     let api: Api<GpuNode> = Api::all(client);
     let params = WatchParams::default().fields(&format!("metadata.name={node}")).timeout(OPEN_SECONDS);
-    let mut known = None;
+    let (mut known, mut highest) = (None, 0);
     // An agent that has not reported gets no orders, and a server that is short of breath is asked for one thing at a time.
     reported.notified().await;
     while !news.is_closed() {
@@ -41,7 +41,13 @@ pub(super) async fn watch(
             let mut stream = pin!(stream);
             while let Ok(Ok(Some(event))) = timeout(SILENT_AT_MOST, stream.try_next()).await {
                 let standing = match event {
-                    WatchEvent::Added(node) | WatchEvent::Modified(node) => standing(&node),
+                    WatchEvent::Added(node) | WatchEvent::Modified(node) => {
+                        if let Some(epoch) = epoch(&node).filter(|epoch| *epoch > highest) {
+                            highest = epoch;
+                            let _ = news.send(ClusterEvent::Epoch(epoch)).await;
+                        }
+                        standing(&node)
+                    }
                     WatchEvent::Deleted(_) => None,
                     WatchEvent::Bookmark(_) => continue,
                     // Too old, or something else that a new watch mends.
@@ -55,6 +61,11 @@ pub(super) async fn watch(
         }
         sleep(patience.after_failure(None, Instant::now())).await;
     }
+}
+
+/// Epoch of the leader that wrote the node's status.
+fn epoch(node: &GpuNode) -> Option<u64> {
+    u64::try_from(node.status.as_ref()?.epoch).ok()
 }
 
 fn standing(node: &GpuNode) -> Option<NodeStatus> {

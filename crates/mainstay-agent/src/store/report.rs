@@ -11,6 +11,14 @@ impl Store {
         self.sequence = self.sequence.max(sequence);
     }
 
+    /// Keeps an epoch that this node's GpuNode names, if it is the highest so far.
+    pub fn read_epoch(&mut self, epoch: u64) {
+        if epoch > self.highest_epoch {
+            self.highest_epoch = epoch;
+            self.changes += 1;
+        }
+    }
+
     /// The report of what is known now, under the next sequence.
     pub fn report(&mut self, node_uid: &NodeUid, now: Timestamp) -> NodeReportSpec {
         self.sequence = self.sequence.saturating_add(1);
@@ -59,6 +67,7 @@ impl Store {
             acknowledged: Bounded::new(),
             unrecognised: bounded(self.unrecognised.lines().as_slice().iter().map(UnrecognisedLine::from)),
             unrecognised_more: i64::try_from(self.unrecognised.overflow()).unwrap_or(i64::MAX),
+            highest_epoch: i64::try_from(self.highest_epoch).ok().filter(|epoch| *epoch > 0),
         }
     }
 }

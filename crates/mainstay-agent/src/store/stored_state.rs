@@ -39,18 +39,21 @@ pub struct StoredState {
     unrecognised: Bounded<UnrecognisedLine, TEMPLATES_MAX>,
     #[serde(default)]
     unrecognised_more: u64,
+    #[serde(default)]
+    highest_epoch: u64,
 }
 
 /// The format that is written; another one is not read.
 const FORMAT: u32 = 1;
 
 impl Store {
-    /// Takes up what was kept of this boot. Of another boot only its GPUs are, because they should still be there.
+    /// Takes up what was kept of this boot. Of another boot only its GPUs are, because they should still be there, and the
+    /// highest epoch, because a reboot does not make it wrong.
     #[must_use]
     pub fn of(kept: StoredState, boot: &BootId) -> Option<Self> {
         let StoredState { format, boot: its, sequence, log, evidence, .. } = kept;
         let StoredState { xids, borrowed, versions, installed, gpus, gpus_listed, all_gpus, nics, meter, .. } = kept;
-        let StoredState { journal, unrecognised, unrecognised_more, .. } = kept;
+        let StoredState { journal, unrecognised, unrecognised_more, highest_epoch, .. } = kept;
         (format == FORMAT && its == *boot).then(|| Self {
             tally: Tally::of_evidence(&evidence),
             meter,
@@ -68,16 +71,19 @@ impl Store {
             all_nics: nics.clone(),
             nics: nics.into(),
             sequence: sequence.saturating_add(SEQUENCES_PASSED),
+            highest_epoch,
             ..Self::new(its)
         })
     }
 
-    /// Nothing known of this boot but the GPUs of the one that was kept. One that does not come back is missing, until
-    /// another sits in its place.
+    /// Nothing known of this boot but the GPUs and the highest epoch of the one that was kept. A GPU that does not come back
+    /// is missing, until another sits in its place.
     #[must_use]
     pub fn after(kept: &StoredState, boot: BootId) -> Self {
-        let all_gpus = if kept.format == FORMAT { kept.all_gpus.clone() } else { Bounded::new() };
-        Self { all_gpus, ..Self::new(boot) }
+        if kept.format != FORMAT {
+            return Self::new(boot);
+        }
+        Self { all_gpus: kept.all_gpus.clone(), highest_epoch: kept.highest_epoch, ..Self::new(boot) }
     }
 
     /// What is to be written down.
@@ -101,6 +107,7 @@ impl Store {
             journal: self.journal.clone(),
             unrecognised: self.unrecognised.lines(),
             unrecognised_more: self.unrecognised.overflow(),
+            highest_epoch: self.highest_epoch,
         }
     }
 }

@@ -97,6 +97,23 @@ fn a_report_has_the_bounds_of_the_api_and_its_sequence_never_falls() {
 }
 
 #[test]
+fn the_highest_epoch_is_reported_after_a_restart_and_after_a_reboot() {
+    let mut store = Store::new(boot());
+    let uid = NodeUid::parse("uid").unwrap();
+    assert_eq!(store.report(&uid, NOW).highest_epoch, None);
+    let before = store.changes();
+    store.read_epoch(7);
+    assert_ne!(store.changes(), before, "it is written to disk");
+    // A GpuNode from a restored etcd.
+    store.read_epoch(3);
+    let kept = || serde_json::from_str::<StoredState>(&serde_json::to_string(&store.kept()).unwrap()).unwrap();
+    let mut again = Store::of(kept(), &boot()).unwrap();
+    assert_eq!(again.report(&uid, NOW).highest_epoch, Some(7));
+    let mut rebooted = Store::after(&kept(), BootId::parse("another").unwrap());
+    assert_eq!(rebooted.report(&uid, NOW).highest_epoch, Some(7));
+}
+
+#[test]
 fn a_new_fault_finds_room_in_a_full_list_after_a_restart_where_another_is_long_over() {
     let mut store = Store::new(boot());
     store.fold(xids(&(1..48).collect::<Vec<_>>(), 46, 0), NOW);

@@ -1,5 +1,6 @@
-//! Stored node states that claim an action which was never executed are replaced by the engine's own. An older version
-//! stored them in mode Act; see [`crate::execution`].
+//! Stored node states that are replaced by the engine's own, although it decides nothing new: those that claim an action which
+//! was never executed, which an older version stored in mode Act (see [`crate::execution`]), and those whose condition does
+//! not show the last edit of their object.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,11 +25,13 @@ pub(super) struct Corrections {
 }
 
 impl Leader<'_> {
-    /// Writes the engine's state over each stored one that overstates, where the decision itself does not.
+    /// Writes the engine's state over each stored one that overstates or has a stale condition, where the decision itself
+    /// does not.
     pub(super) fn correct_stored(&mut self, decision: &Decision) -> Result<(), Error> {
-        let overstated = self.world.overstated();
-        self.corrected.written_at.retain(|node, at| overstated.contains(node) && at.elapsed() < AGAIN_AFTER);
-        if overstated.is_empty() {
+        let (overstated, stale) = (self.world.overstated(), self.world.stale_conditions());
+        let is_wrong = |node: &NodeName| overstated.contains(node) || stale.contains(node);
+        self.corrected.written_at.retain(|node, at| is_wrong(node) && at.elapsed() < AGAIN_AFTER);
+        if overstated.is_empty() && stale.is_empty() {
             return Ok(());
         }
         let is_record = |act: &Step| match act {
@@ -38,7 +41,7 @@ impl Leader<'_> {
         };
         let decided: BTreeSet<&NodeName> =
             decision.effects.iter().filter(|effect| is_record(&effect.step)).map(|effect| &effect.node).collect();
-        let due = overstated.iter().filter(|node| !self.corrected.written_at.contains_key(*node));
+        let due = overstated.union(stale).filter(|node| !self.corrected.written_at.contains_key(*node));
         let due: Vec<NodeName> = due.take(AT_ONCE_MAX).cloned().collect();
         let Ok(rule) = RuleName::parse(RULE) else { return Ok(()) };
         for node in due {

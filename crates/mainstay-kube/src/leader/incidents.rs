@@ -14,6 +14,7 @@ use super::Leader;
 use crate::audit_log::Entry;
 use crate::error::Error;
 use crate::metrics::List;
+use crate::object_conditions::{self, FIRST_GENERATION};
 use crate::world::{StoredIncident, same};
 use crate::write::{EventObject, NewEvent, Target, Write};
 
@@ -25,6 +26,8 @@ const WRITE_EVERY: Duration = Duration::from_secs(1);
 const FORGET_EVERY: Duration = Duration::from_mins(1);
 /// Longest time between two comparisons, because another client may delete an incident.
 const LOOK_AT_LEAST: Duration = Duration::from_secs(5);
+/// Closed incidents whose condition is written again after one comparison.
+const EDITS_MAX: usize = 64;
 /// Incidents deleted in one search.
 const FORGET_MAX: usize = 64;
 /// Nodes whose evidence and actions an incident lists.
@@ -52,6 +55,11 @@ pub(super) struct Incidents {
 impl Incidents {
     pub(super) const fn new(kept: Duration) -> Self {
         Self { kept, new: BTreeMap::new(), written_at: BTreeMap::new(), looked_at: None, due_at: None }
+    }
+
+    /// The next decision compares, whatever it has changed.
+    pub(super) const fn compare_soon(&mut self) {
+        self.due_at = None;
     }
 }
 
@@ -105,6 +113,7 @@ impl Leader<'_> {
             self.put(name, status);
         }
         self.close_others(&said, &stored, now, &mut wait)?;
+        self.observe_edits(&mut wait);
         self.export_and_delete(now)?;
         Ok(again)
     }
@@ -127,10 +136,35 @@ impl Leader<'_> {
             }
             status.closed_at = Some(now.into());
             status.epoch = epoch(self.epoch);
+            status.conditions = object_conditions::of_incident(&status, self.generation(name));
             self.say(name, "closed", &status, false)?;
             self.put(name.clone(), status);
         }
         Ok(())
+    }
+
+    /// Writes the condition of closed incidents again after an edit of their spec: `kubectl wait` ignores a condition that is
+    /// older than the object.
+    fn observe_edits(&mut self, wait: &mut impl FnMut(Duration)) {
+        let closed = self.world.incidents().iter().filter_map(|(name, stored)| {
+            let status = stored.status().filter(|status| status.closed_at.is_some())?;
+            let conditions = object_conditions::of_incident(status, stored.generation());
+            let fresh = IncidentStatus { conditions, ..status.clone() };
+            (!same(status, &fresh)).then(|| (name.clone(), fresh))
+        });
+        for (name, mut status) in closed.take(EDITS_MAX).collect::<Vec<_>>() {
+            let due = self.due(&name);
+            if !due.is_zero() {
+                wait(due);
+                continue;
+            }
+            status.epoch = epoch(self.epoch);
+            self.put(name, status);
+        }
+    }
+
+    fn generation(&self, incident: &str) -> i64 {
+        self.world.incidents().get(incident).map_or(FIRST_GENERATION, StoredIncident::generation)
     }
 
     /// Time until the incident may be written again.
@@ -180,7 +214,7 @@ impl Leader<'_> {
             // No incident is without a node; it would name itself.
             (subject, None) => mainstay_api::Subject::of(subject, &UNKNOWN.get()),
         };
-        IncidentStatus {
+        let mut status = IncidentStatus {
             epoch: epoch(self.epoch),
             rule: incident.rule.clone(),
             subject,
@@ -193,7 +227,9 @@ impl Leader<'_> {
             evidence: self.evidence(incident, stored),
             actions: self.actions(incident),
             conditions: Conditions::default(),
-        }
+        };
+        status.conditions = object_conditions::of_incident(&status, self.generation(name));
+        status
     }
 
     fn evidence(&self, incident: &Incident, stored: Option<&IncidentStatus>) -> Bounded<IncidentEvidence, 32> {

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use tracing::warn;
 
-use super::{EndReason, Leader};
+use super::{Leader, ReadingEnd};
 use crate::error::Error;
 use crate::resource_slice::{self, SliceAccess};
 use crate::source::{self, NEWS_MAX};
@@ -28,7 +28,7 @@ impl Leader<'_> {
         &mut self,
         client: &Client,
         watches: &mut JoinSet<()>,
-    ) -> Result<Result<mpsc::Receiver<ClusterMessage>, EndReason>, Error> {
+    ) -> Result<Result<mpsc::Receiver<ClusterMessage>, ReadingEnd>, Error> {
         let (out, mut news) = mpsc::channel(NEWS_MAX);
         let until = Instant::now() + READ_WITHIN;
         for kind in Kind::FIRST {
@@ -80,7 +80,7 @@ impl Leader<'_> {
         &mut self,
         until: Option<Instant>,
         news: &mut mpsc::Receiver<ClusterMessage>,
-    ) -> Result<Option<EndReason>, Error> {
+    ) -> Result<Option<ReadingEnd>, Error> {
         let Some(until) = until else { return Ok(None) };
         while !self.world.has_listed_slices() {
             let Ok(Some(one)) = timeout_at(until, news.recv()).await else { break };
@@ -98,7 +98,7 @@ impl Leader<'_> {
         client: &Client,
         watches: &mut JoinSet<()>,
         (out, news): (&mpsc::Sender<ClusterMessage>, &mut mpsc::Receiver<ClusterMessage>),
-    ) -> Result<Option<EndReason>, Error> {
+    ) -> Result<Option<ReadingEnd>, Error> {
         let kinds = self.world.owner_kinds();
         for kind in kinds.iter().enumerate() {
             source::follow_owners(kind, client, watches, out, self.metrics.owners_pulse());
@@ -118,7 +118,7 @@ impl Leader<'_> {
         kinds: &[Kind],
         news: &mut mpsc::Receiver<ClusterMessage>,
         until: Instant,
-    ) -> Result<Option<EndReason>, Error> {
+    ) -> Result<Option<ReadingEnd>, Error> {
         let mut taken = 0_usize;
         while !self.world.has_listed(kinds) {
             let Ok(Some(one)) = timeout_at(until, news.recv()).await else {

@@ -20,6 +20,12 @@ impl<'a> RecordedEngine<'a> {
         Self { engine: Engine::new(), journal }
     }
 
+    /// Replaces the engine by a new one, which has observed nothing.
+    pub(crate) fn begin_again(&mut self) {
+        self.journal.begin();
+        self.engine = Engine::new();
+    }
+
     pub(crate) fn observe(&mut self, observation: Observation) {
         self.engine.observe(&observation);
         self.journal.add(|| Entry::Observe(observation));

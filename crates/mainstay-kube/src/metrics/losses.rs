@@ -24,10 +24,12 @@ pub(crate) enum List {
     IncidentEvidence,
     /// Dry-run decisions of an incident.
     IncidentActions,
+    /// Writes that wait for their turn.
+    Writes,
 }
 
 impl List {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::CheckpointRequests,
         Self::Orders,
         Self::Evidence,
@@ -36,6 +38,7 @@ impl List {
         Self::IncidentNodes,
         Self::IncidentEvidence,
         Self::IncidentActions,
+        Self::Writes,
     ];
 
     const fn word(self) -> &'static str {
@@ -48,6 +51,7 @@ impl List {
             Self::IncidentNodes => "incident-nodes",
             Self::IncidentEvidence => "incident-evidence",
             Self::IncidentActions => "incident-actions",
+            Self::Writes => "writes",
         }
     }
 }

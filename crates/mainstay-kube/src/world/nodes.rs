@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube::{Resource as _, ResourceExt as _};
-use mainstay_model::{Bounded, Fact, NodeFacts, NodeName, PoolName, Ready, Timestamp};
+use mainstay_model::{Bounded, Fact, NodeFacts, NodeName, NodeUid, PoolName, Ready, Timestamp};
 use tracing::warn;
 
 use super::{Kind, World};
@@ -35,6 +35,11 @@ impl NodeReadings {
 }
 
 impl World {
+    /// UID of a managed node's registration.
+    pub(super) fn uid_of(&self, node: &NodeName) -> Option<&NodeUid> {
+        self.readings.last.get(node).map(|facts| &facts.uid)
+    }
+
     pub(super) fn node(&mut self, told: WatchEvent<Tolerant<PartialNode>>, now: Timestamp) {
         let seen = match told {
             WatchEvent::Is(seen) => seen,

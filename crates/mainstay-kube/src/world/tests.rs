@@ -167,7 +167,7 @@ fn an_object_that_cannot_be_understood_is_counted_and_takes_nothing_with_it() {
 }
 
 #[test]
-fn a_newer_leader_an_older_cell_and_another_fabric_end_a_leadership() {
+fn a_newer_leader_and_an_older_cell_end_a_leadership_and_another_fabric_is_read_with() {
     let cell = |epoch: i64| {
         ClusterEvent::Cell(lenient(
             json!({ "metadata": { "name": "cell" }, "spec": { "mode": "Act" }, "status": { "epoch": epoch } }),
@@ -375,4 +375,53 @@ fn a_node_with_a_pod_that_cannot_be_read_is_not_empty() {
     let [Observation { fact: Fact::Gang { gang, facts }, .. }] = &facts[..] else { panic!("{facts:?}") };
     assert_eq!(gang.to_string(), "a/pod/p");
     assert_eq!(facts.nodes.as_slice().iter().map(NodeName::as_str).collect::<Vec<_>>(), ["n1"]);
+}
+
+/// A world with this many registered nodes, led with epoch 5.
+fn led_world(nodes: usize) -> World {
+    let mut world = World::under(Epoch(5), Capability::Observe);
+    for number in 0..nodes {
+        let labels = json!({ "mainstay.dev/pool": "h100" });
+        let object =
+            json!({ "metadata": { "name": format!("n{number}"), "uid": format!("u{number}"), "labels": labels } });
+        world.take(ClusterEvent::Node(lenient(object)), at(1)).unwrap();
+    }
+    world
+}
+
+/// A report that names the highest epoch which its agent has read.
+fn witness(number: usize, uid: &str, epoch: i64) -> ClusterEvent {
+    ClusterEvent::Report(lenient(json!({
+        "metadata": { "name": format!("n{number}") },
+        "spec": {
+            "nodeUid": uid, "bootId": "b", "sequence": 1, "reportedAt": "2026-11-15T03:00:00Z", "agentVersion": "1",
+            "inventory": { "board": "b", "product": "NVIDIA H100 80GB HBM3", "driver": "580", "kernel": "6", "gpus": [] },
+            "highestEpoch": epoch,
+        },
+    })))
+}
+
+#[test]
+fn two_registered_nodes_that_name_a_higher_epoch_show_that_etcd_was_restored() {
+    let mut world = led_world(3);
+    let mut told = |number, uid: &str, epoch| {
+        world.take(witness(number, uid, epoch), at(2)).unwrap();
+        world.witnessed_epoch()
+    };
+    assert_eq!(told(0, "u0", 5), None, "it names ours");
+    assert_eq!(told(0, "u0", 900), None, "one node may lie");
+    assert_eq!(told(1, "another", 7), None, "the report is of another registration");
+    assert_eq!(told(9, "u9", 7), None, "the node is not registered");
+    assert_eq!(told(1, "u1", 7), Some(Epoch(7)), "the second highest, which one node alone cannot choose");
+    assert_eq!(told(1, "u1", 5), None);
+}
+
+#[test]
+fn in_a_cell_of_two_nodes_one_witness_is_enough() {
+    let mut world = led_world(2);
+    world.take(witness(0, "u0", 7), at(2)).unwrap();
+    assert_eq!(world.witnessed_epoch(), Some(Epoch(7)));
+    let gone = ClusterEvent::Report(WatchEvent::Gone(Key { namespace: None, name: "n0".into() }));
+    world.take(gone, at(3)).unwrap();
+    assert_eq!(world.witnessed_epoch(), None);
 }

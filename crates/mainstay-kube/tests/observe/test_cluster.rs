@@ -158,6 +158,14 @@ impl ObservedCluster {
         Ok(())
     }
 
+    /// Sets a condition of a Node, as another agent does.
+    pub(crate) async fn complains(&self, node: &TestNode, type_: &str, status: &str) -> Result<()> {
+        let condition = json!({ "type": type_, "status": status, "reason": "DockerHung", "message": "hung" });
+        let conditions = json!({ "status": { "conditions": [condition] } }).to_string();
+        let patch = ["patch", "node", &node.name, "--subresource=status", "--type=strategic", "-p", &conditions];
+        self.kubectl(&patch).await.map(drop)
+    }
+
     /// Sets the mode of the Cell and of every pool, with a promotion of every action that a policy can promote.
     pub(crate) async fn allow_everything(&self, mode: &str) -> Result<()> {
         let kinds = ["Cordon", "Drain", "RestartService", "ResetGpu", "Reboot", "PowerCycle", "Return"];

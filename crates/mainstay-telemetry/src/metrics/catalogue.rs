@@ -91,6 +91,8 @@ catalogue! {
         "Time since the API server last answered a call of this controller for the Lease, in seconds.";
     WRITES: Counter<2> = "mainstay_writes_total", One, ["what", "result"], FIXED, [Controller],
         "Writes to the API server, by object and result.";
+    WRITES_FAILED: Counter<1> = "mainstay_writes_failed_total", One, ["what"], FIXED, [Controller],
+        "Writes that failed after their retries, by object.";
     WATCH_AGE: Gauge<1> = "mainstay_watch_age_seconds", Seconds, ["kind"], FIXED, [Controller],
         "Time since the last event of a watch, in seconds, by resource kind.";
     WATCH_EVENTS: Counter<1> = "mainstay_watch_events_total", One, ["kind"], FIXED, [Controller],

@@ -9,6 +9,9 @@ use anyhow::{Context as _, Result};
 use serde_json::json;
 use testbed::{AgentReport, NAMESPACE, TestCluster, TestProcess, eventually};
 
+/// Name of the controller's pod: the length of a transcript does not depend on the machine's host name.
+const POD: &str = "mainstay-controller-x2x7k";
+
 /// A test cluster whose nodes are known by their number.
 pub(crate) struct CommandCluster(TestCluster);
 
@@ -41,7 +44,7 @@ impl CommandCluster {
             "json",
             "--audit-log",
         ]);
-        let controller = TestProcess::start(command.arg(record).env("KUBECONFIG", kubeconfig))?;
+        let controller = TestProcess::start(command.arg(record).env("KUBECONFIG", kubeconfig).env("POD_NAME", POD))?;
         controller.wait_for(|line| line["message"] == "leading the cell")?;
         Ok(controller)
     }

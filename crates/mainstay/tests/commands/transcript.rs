@@ -139,10 +139,13 @@ fn word(word: &str) -> String {
     if (2..=3).contains(&parts.len()) && parts.iter().all(|part| part.len() == 2 && is_digits(part)) {
         return named("CLOCK");
     }
+    let is_id = |id: &str| id.len() == 16 && id.bytes().all(|b| b.is_ascii_hexdigit());
+    if bare.rsplit_once('_').is_some_and(|(_, id)| is_id(id)) {
+        return named("CONTROLLER");
+    }
     let dashes: Vec<&str> = bare.split('-').collect();
     match dashes.as_slice() {
         [year, month, day] if year.len() == 4 && is_digits(year) && is_digits(month) && is_digits(day) => named("DATE"),
-        ["mainstay", pid, id] if is_digits(pid) && id.len() == 16 => named("CONTROLLER"),
         [.., date, time] if date.len() == 8 && is_digits(date) && time.len() == 6 && is_digits(time) => {
             named(&bare.replace(&format!("{date}-{time}"), "WHEN"))
         }
@@ -153,7 +156,7 @@ fn word(word: &str) -> String {
 
 #[test]
 fn what_a_run_has_of_its_own_is_left_out_and_nothing_else() {
-    let one = "a  for 12 s, leaf-1-x-20261115-031200  mainstay-77-0123456789abcdef at 12:01:03, 3 nodes";
+    let one = "a  for 12 s, leaf-1-x-20261115-031200  host-7_0123456789abcdef at 12:01:03, 3 nodes";
     assert_eq!(plain(one), "a for SPAN, leaf-1-x-WHEN CONTROLLER at CLOCK, 3 nodes");
     assert_eq!(plain("1 min 2 s"), "SPAN");
     assert_eq!(plain("epoch 12, 3 nodes"), "epoch EPOCH, 3 nodes");

@@ -240,6 +240,7 @@ pub(super) fn spec_of(report: &Report) -> NodeReportSpec {
         evidence: list(&report.evidence, crate::Evidence::from),
         unrecognised: list(&report.unrecognised, crate::UnrecognisedLine::from),
         unrecognised_more: 0,
+        highest_epoch: None,
         outcomes: list(&report.outcomes, |(nonce, outcome)| Outcome {
             nonce: nonce.clone(),
             outcome: *outcome,

@@ -171,7 +171,7 @@ impl<B: Backend, L: Leadership> Executor<B, L> {
             tokio::select! {
                 joined = self.tasks.join_next(), if !self.tasks.is_empty() => match joined {
                     Some(Ok(finished)) => self.finish(&finished),
-                    // A defect of ours: the process dies, and the lease fails over.
+                    // A defect of this program: the process dies, and the lease fails over.
                     Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                     Some(Err(_)) | None => continue,
                 },

@@ -28,7 +28,7 @@ pub(crate) fn of_target(effect: &Effect, state: &TargetState) -> Option<Outcome>
     Some(Outcome::Refused(Reason::lossy(&format!("{by} treats this node now"))))
 }
 
-/// Whether the step is right only for a node with the taints that the decision saw. Jobs are asked and stopped whoever cordoned the
+/// Whether the step is right only for a node with the taints that the decision saw. Jobs are asked and stopped under any cordon of the
 /// node.
 const fn depends_on_taints(step: &Step) -> bool {
     match step {

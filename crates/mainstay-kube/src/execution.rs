@@ -19,7 +19,7 @@ pub(crate) enum Capability {
     Act,
 }
 
-/// Type of the Cell's condition that tells whether its mode is in effect.
+/// Type of the Cell's condition that shows whether its mode is in effect.
 pub(crate) const MODE_HONOURED: Literal<RuleName> = RuleName::literal("ModeHonoured");
 
 /// Every permission that acting needs. The API server grants all of them together, with `render --allow-actions`.

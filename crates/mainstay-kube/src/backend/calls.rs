@@ -74,7 +74,7 @@ async fn create_with(
     timeout(within, sent).await
 }
 
-/// Applies the status of an object of ours, under the resource version that was read.
+/// Applies the status of an object of Mainstay, under the resource version that was read.
 pub(super) async fn apply_status(
     client: &Client,
     (collection, name): (&str, &str),

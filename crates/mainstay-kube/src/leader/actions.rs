@@ -53,7 +53,7 @@ impl Acting {
 }
 
 impl Leader<'_> {
-    /// Tells the executor how pods become gangs, after the policies were read.
+    /// Gives the executor the rules by which pods become gangs, after the policies were read.
     pub(super) fn tell_gang_rules(&mut self) {
         if let Some(acting) = &self.acting {
             acting.gangs.send_replace(Arc::new(self.world.gang_rules()));

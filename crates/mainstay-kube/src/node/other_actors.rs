@@ -50,7 +50,7 @@ impl OtherActors {
         let remediator = remediator(node);
         let taken_out = TAKES_OUT.iter().find(|(key, _)| node.spec.taints.iter().any(|taint| taint.key == *key));
         let cordoned = node.spec.unschedulable.then(|| remediator.map_or_else(|| cordoned_by(node), Into::into));
-        // Without the permission to act, a taint of ours is from an earlier installation, and nothing here removes it.
+        // Without the permission to act, the taint is from an earlier installation, and nothing here removes it.
         let tainted = (has_our_taint(node) && !capability.can_taint()).then(|| plain(mainstay_api::TAINT));
         let strange = node.spec.taints.iter().filter(|taint| is_strange(&taint.key)).take(COMPLAINTS_MAX);
         Self {

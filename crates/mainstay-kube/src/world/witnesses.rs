@@ -1,4 +1,4 @@
-//! Agents as witnesses of the highest epoch outside etcd. After a restore of etcd the Cell may be older than the last
+//! The highest epoch that agents have seen, which they keep outside etcd. After a restore of etcd the Cell may be older than the last
 //! leader, and a new pod has no audit log that knows better; the agents have the epochs in their state files.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::{Role, World};
 
 /// Nodes that must name an epoch above the Cell's. One node may lie, or have a damaged state file.
 const WITNESSES_MIN: usize = 2;
-/// Below this number of nodes one is enough: a second witness may not exist. A lie costs no more than the actions of a cell
+/// Below this number of nodes one report is enough: a second agent may not exist. A false report costs no more than the actions of a cell
 /// of two nodes, because a restored Cell means Observe.
 const NODES_FOR_TWO: usize = 3;
 

@@ -138,7 +138,7 @@ impl WaitingWrites {
     }
 }
 
-/// One write that says what two writes to the same object say.
+/// One write with the content of two writes to the same object.
 fn merged(before: Option<Write>, write: Write) -> Write {
     match (before, write) {
         // A record holds the wait as well, and more.

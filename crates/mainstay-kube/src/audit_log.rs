@@ -60,6 +60,22 @@ pub enum Entry {
         /// Whether it is a dry run or waits for approval.
         execution: Execution,
     },
+    /// An action that was executed, or that was refused when it should have been.
+    Acted {
+        /// Node that the action is for.
+        node: NodeName,
+        /// Kind of action.
+        step: String,
+        /// Id of the action.
+        action: OrderId,
+        /// Rule that led to the action.
+        rule: RuleName,
+        /// What became of it: applied, started, conflict, refused or unknown.
+        outcome: String,
+        /// Why it was refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
     /// An incident was opened or closed.
     Incident {
         /// Name of the incident.

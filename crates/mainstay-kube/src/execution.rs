@@ -1,38 +1,94 @@
-//! What this build can execute on a cluster. Modes, stored node states and our own taint pass through here before the
-//! engine reads them. So the engine never decides, and no view shows, an action that this build cannot carry out.
-//! Raising [`EXECUTES`] is the one change that lifts the limit; the simulator and the demo do not use this module.
+//! What this process may execute on the cluster. Modes, stored node states and our own taint pass through here before the engine
+//! reads them. So the engine never decides, and no view shows, an action that this installation cannot carry out. The simulator
+//! and the demo do not use this module.
 
-use mainstay_model::{Bounded, Mode, Persisted, Proposal, ProposalOutcome, Stage, Transition};
+use kube::Client;
+use mainstay_api::{Cell, ConditionStatus, GROUP};
+use mainstay_model::{Bounded, Literal, Mode, Persisted, Proposal, ProposalOutcome, RuleName, Stage, Transition};
 
-/// The highest mode that this build can execute on a cluster.
-pub(crate) const EXECUTES: Mode = Mode::Observe;
+use crate::error::Error;
+use crate::permission::{Access, may};
 
-/// The mode that the engine runs with when an operator set this one.
-pub(crate) fn in_effect(requested: Mode) -> Mode {
-    requested.min(EXECUTES)
+/// What the leader may execute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) enum Capability {
+    /// Nothing: every decision is a dry run. So it is without the permission to act.
+    #[default]
+    Observe,
+    /// Actions on nodes and jobs, as far as the mode allows them.
+    Act,
 }
 
-/// Why the mode that an operator set has no effect; none where it is in effect.
-pub(crate) fn notice(requested: Mode) -> Option<String> {
-    (requested > EXECUTES).then(|| {
-        format!("Mode {requested:?} has no effect yet: this version only observes. Decisions are recorded as dry runs.")
-    })
+/// Type of the Cell's condition that shows whether its mode is in effect.
+pub(crate) const MODE_HONOURED: Literal<RuleName> = RuleName::literal("ModeHonoured");
+
+/// Every permission that acting needs. The API server grants all of them together, with `render --allow-actions`.
+const NEEDED: [Access<'static>; 3] = [
+    Access { verb: "patch", group: None, resource: "nodes", subresource: None },
+    Access { verb: "create", group: None, resource: "pods", subresource: Some("eviction") },
+    Access { verb: "create", group: Some(GROUP), resource: "checkpointrequests", subresource: None },
+];
+
+impl Capability {
+    /// What the API server permits this process.
+    pub(crate) async fn granted(client: &Client) -> Result<Self, Error> {
+        for access in NEEDED {
+            if !may(client, access).await? {
+                return Ok(Self::Observe);
+            }
+        }
+        Ok(Self::Act)
+    }
+
+    /// What the leader may execute, as the leader wrote it to the Cell.
+    pub(crate) fn shown_by(cell: &Cell) -> Self {
+        let conditions = cell.status.as_ref().map(|status| status.conditions.0.as_slice()).unwrap_or_default();
+        let is_honoured = conditions.iter().any(|condition| {
+            condition.type_ == MODE_HONOURED
+                && condition.status == ConditionStatus::True
+                && condition.message.as_str() == in_effect_words(cell.spec.mode)
+        });
+        if is_honoured && cell.spec.mode > Mode::Observe { Self::Act } else { Self::Observe }
+    }
+
+    /// The mode that the engine runs with when an operator set this one.
+    pub(crate) fn in_effect(self, requested: Mode) -> Mode {
+        match self {
+            Self::Observe => Mode::Observe,
+            Self::Act => requested,
+        }
+    }
+
+    /// Why the mode that an operator set has no effect; none where it is in effect.
+    pub(crate) fn notice(self, requested: Mode) -> Option<String> {
+        (requested > self.in_effect(requested)).then(|| {
+            format!(
+                "Mode {requested:?} has no effect: the controller has no permission to act. Decisions are recorded as dry runs. \
+                 Install the permission with `mainstay render --part policy --allow-actions`."
+            )
+        })
+    }
+
+    /// Whether a quarantine taint on a node can be the work of this controller.
+    pub(crate) fn can_taint(self) -> bool {
+        self == Self::Act
+    }
 }
 
-/// Whether a quarantine taint on a node can be the work of this build.
-pub(crate) fn can_taint() -> bool {
-    EXECUTES > Mode::Observe
+/// Message of the condition where the mode is in effect. It names the mode, so that a change of the mode shows at once.
+pub(crate) fn in_effect_words(mode: Mode) -> String {
+    format!("Mode {mode:?} is in effect.")
 }
 
 /// A stored node state without the actions that it claims and that were never executed. Gives none where it claims no
 /// such action. Versions before this one moved a node to Quarantined in mode Act, and did not cordon it.
 ///
 /// The count of removals stays, because it is part of every action's id and an id must never be used twice.
-pub(crate) fn corrected(stored: &Persisted) -> Option<Persisted> {
+pub(crate) fn corrected(stored: &Persisted, capability: Capability) -> Option<Persisted> {
     let claims = claims_action(stored.stage)
         || stored.history.as_slice().iter().any(|step| claims_action(step.to))
         || stored.proposals.as_slice().iter().any(claims_execution);
-    if can_taint() || !claims {
+    if capability.can_taint() || !claims {
         return None;
     }
     let history: Vec<Transition> =

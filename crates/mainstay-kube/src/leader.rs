@@ -1,6 +1,7 @@
 //! One leadership from takeover to end: read everything, then handle events, run the engine, audit its decisions, and
 //! queue the writes.
 
+mod actions;
 mod conditions;
 mod corrections;
 mod fleet_metrics;
@@ -31,6 +32,7 @@ use tracing::{info, warn};
 
 use crate::audit_log::{AuditLog, Entry};
 use crate::error::Error;
+use crate::execution::Capability;
 use crate::journal::Journal;
 use crate::lease::Tenure;
 use crate::metrics::{FleetGauges, List, Metrics};
@@ -38,6 +40,7 @@ use crate::world::{ClusterMessage, EndEvent, World};
 use crate::write::{EventObject, NewEvent, Write, Writer};
 use crate::{Settings, cell, object_conditions, pod, slo_status};
 
+use actions::Acting;
 use conditions::CheckTimes;
 use corrections::Corrections;
 use incidents::Incidents;
@@ -95,6 +98,8 @@ struct Leader<'a> {
     recent: RecentWrites,
     /// Nodes whose stored state is being deleted.
     forgetting: BTreeSet<NodeName>,
+    /// Executor of actions. None without the permission to act.
+    acting: Option<Acting>,
 }
 
 /// Leads until an event ends the leadership.
@@ -105,6 +110,7 @@ pub(crate) async fn lead(
     metrics: &Metrics,
     (journal, facts): (&mut AuditLog, &mut Journal),
 ) -> Result<EndReason, Error> {
+    let capability = Capability::granted(client).await?;
     let epoch = cell::take_over(client, identity).await?;
     cell::fence_holds(client, epoch).await?;
     metrics.leads(Some(epoch.0));
@@ -123,7 +129,7 @@ pub(crate) async fn lead(
     let mut lead = Leader {
         epoch,
         seen,
-        world: World::under(epoch).with_jobs(settle(settings), metrics.job_counts()),
+        world: World::under(epoch, capability).with_jobs(settle(settings), metrics.job_counts()),
         engine: RecordedEngine::new(facts),
         outbox: WriteQueue::new(pen),
         cases: Incidents::new(settings.incidents_kept),
@@ -140,6 +146,7 @@ pub(crate) async fn lead(
         corrected: Corrections::default(),
         recent: RecentWrites::default(),
         forgetting: BTreeSet::new(),
+        acting: Acting::start(capability, client, epoch, tenure),
     };
     if seen > epoch {
         metrics.restored();
@@ -156,12 +163,17 @@ pub(crate) async fn lead(
 impl Leader<'_> {
     /// Handles events until one ends the leadership, or everything must be read again.
     async fn handle_events(&mut self, news: &mut mpsc::Receiver<ClusterMessage>) -> Result<ReadingEnd, Error> {
+        self.tell_gang_rules();
         let mut wake = self.decide()?;
         loop {
             tokio::select! {
                 done = self.outbox.done() => {
                     self.outbox.finished(&done);
                     continue;
+                }
+                finished = Acting::next(&mut self.acting) => {
+                    let now = self.now();
+                    self.acted(&finished, now)?;
                 }
                 one = news.recv() => {
                     let Some(one) = one else { return Ok(ReadingEnd::Leadership(EndReason::Lost)) };
@@ -252,6 +264,7 @@ impl Leader<'_> {
         self.engine.commit();
         self.show();
         self.outbox.pump();
+        self.pump_actions();
         let asked_again = decision.wake_at.map(|at| Duration::from_millis(at.since(now).0));
         let pause = asked_again.into_iter().chain(again).fold(ASK_AT_LEAST, Duration::min);
         Ok(Instant::now() + pause.max(COALESCE))
@@ -286,10 +299,15 @@ impl Leader<'_> {
         match &effect.step {
             Step::Store(persisted) => self.record(&effect.node, persisted, &effect.rule),
             Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
-                self.log_dry_run(effect, now)
+                self.act_or_log(effect, now)
             }
-            Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => self.log_dry_run(effect, now),
+            Step::Avoid | Step::EndAvoid | Step::PowerOff | Step::ReleasePods => self.act_or_log(effect, now),
         }
+    }
+
+    fn act_or_log(&mut self, effect: &Effect, now: Timestamp) -> Result<(), Error> {
+        let is_ordered = effect.execution == Execution::Ordered;
+        if is_ordered && self.act(effect, now)? { Ok(()) } else { self.log_dry_run(effect, now) }
     }
 
     fn record(&mut self, node: &NodeName, persisted: &Persisted, rule: &RuleName) -> Result<(), Error> {

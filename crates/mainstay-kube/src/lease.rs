@@ -7,6 +7,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::{Lease as Object, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, ObjectMeta};
+use mainstay_act::Leadership;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -52,6 +53,11 @@ impl Tenure {
         Instant::now() < *self.0.borrow()
     }
 
+    /// How long we certainly hold the Lease from now on, without another renewal.
+    pub(crate) fn left(&self) -> Duration {
+        self.0.borrow().saturating_duration_since(Instant::now())
+    }
+
     /// Returns when the Lease is lost.
     pub(crate) async fn lost(&self) {
         loop {
@@ -61,6 +67,12 @@ impl Tenure {
             }
             tokio::time::sleep_until(until).await;
         }
+    }
+}
+
+impl Leadership for Tenure {
+    fn remaining(&self) -> Duration {
+        self.left()
     }
 }
 

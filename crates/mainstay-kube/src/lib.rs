@@ -11,6 +11,7 @@
 
 mod audit_log;
 mod auth;
+mod backend;
 mod cell;
 pub mod diagnostics;
 mod error;
@@ -25,6 +26,7 @@ mod lease;
 mod metrics;
 mod node;
 mod object_conditions;
+mod permission;
 mod pod;
 mod preflight;
 mod resource_slice;

@@ -13,6 +13,8 @@ use mainstay_model::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::execution::Capability;
+
 pub use other_actors::OtherActors;
 
 /// Label that names the pool of a node.
@@ -44,6 +46,9 @@ const UPGRADING: [&str; 7] = [
 ];
 /// Taint of a cloud provider on a node that is not set up yet.
 const UNINITIALIZED_TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
+/// Prefix of the taints with which Kubernetes' node readiness controller keeps work from a node that is not ready yet.
+const NOT_READY_YET: &str = "readiness.k8s.io/";
 
 /// Fields of a Node that the controller reads.
 #[derive(Resource, Debug, Clone, Serialize, Deserialize)]
@@ -115,7 +120,12 @@ pub(crate) enum ReadResult {
 
 /// Reads a node. If several fabrics have a label on it, the first by name gives the domain at a level. `by_dra` is the number
 /// of GPUs that the node offers in ResourceSlices.
-pub(crate) fn read(node: &PartialNode, fabrics: &BTreeMap<String, Topology>, by_dra: u16) -> ReadResult {
+pub(crate) fn read(
+    node: &PartialNode,
+    fabrics: &BTreeMap<String, Topology>,
+    by_dra: u16,
+    capability: Capability,
+) -> ReadResult {
     let empty = BTreeMap::new();
     let labels = node.metadata.labels.as_ref().unwrap_or(&empty);
     let gpus = match gpus(node, labels) {
@@ -137,7 +147,7 @@ pub(crate) fn read(node: &PartialNode, fabrics: &BTreeMap<String, Topology>, by_
     let Some(pool) = pool.or_else(|| PoolName::parse(POOL_UNNAMED).ok()) else {
         return ReadResult::Unfit("no pool".to_owned());
     };
-    let mut others = OtherActors::of(node);
+    let mut others = OtherActors::of(node, capability);
     let mut domains: BTreeMap<Level, DomainName> = BTreeMap::new();
     for (place, topology) in (0_u32..).zip(fabrics.values()) {
         let of_fabric = topology.domains(labels);
@@ -148,7 +158,7 @@ pub(crate) fn read(node: &PartialNode, fabrics: &BTreeMap<String, Topology>, by_
             domains.entry(level).or_insert(name);
         }
     }
-    let schedulable = match (others.is_ours(node), &others.kept_away) {
+    let schedulable = match (capability.can_taint() && other_actors::has_our_taint(node), &others.kept_away) {
         (true, _) => Schedulable::NotByUs,
         (false, Some(_)) => Schedulable::NotByOthers,
         (false, None) => Schedulable::Yes,
@@ -207,7 +217,8 @@ fn ready(node: &PartialNode) -> Ready {
 
 fn planned(node: &PartialNode, labels: &BTreeMap<String, String>) -> PlannedWork {
     let upgrading = labels.get(UPGRADE_LABEL).is_some_and(|state| UPGRADING.contains(&state.as_str()));
-    let is_new = node.spec.taints.iter().any(|taint| taint.key == UNINITIALIZED_TAINT);
+    let is_new = |taint: &PartialTaint| taint.key == UNINITIALIZED_TAINT || taint.key.starts_with(NOT_READY_YET);
+    let is_new = node.spec.taints.iter().any(is_new);
     match (is_new, upgrading) {
         (true, _) => PlannedWork::Bootstrap,
         (false, true) => PlannedWork::Upgrade,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use crate::error::{CALL_WITHIN, Error, Failure};
-use crate::view;
+use crate::permission::{Access, may};
 
 /// API group and version of ResourceSlices. API servers serve it since Kubernetes 1.34.
 const GROUP: &str = "resource.k8s.io";
@@ -201,8 +201,8 @@ pub(crate) async fn access(client: &Client, verb: &str) -> Result<SliceAccess, E
     if !served {
         return Ok(SliceAccess::NotServed);
     }
-    let may = view::may(client, verb, Some(GROUP), PLURAL).await?;
-    Ok(if may { SliceAccess::Readable } else { SliceAccess::Forbidden })
+    let is_allowed = may(client, Access { verb, group: Some(GROUP), resource: PLURAL, subresource: None }).await?;
+    Ok(if is_allowed { SliceAccess::Readable } else { SliceAccess::Forbidden })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use mainstay_model::{DomainName, ExternalCondition, Level, NodeName, PoolName, T
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Failure};
+use crate::execution::Capability;
 use crate::node::{self, OtherActors, PartialNode, ReadResult};
 use crate::resource_slice::{self, OF_DRIVER, PartialSlice, ResourceSlices};
 use crate::watch;
@@ -196,7 +197,7 @@ impl Scan {
 
     fn node(&mut self, seen: &PartialNode, slices: &ResourceSlices) {
         let by_dra = slices.gpus(&seen.name_any());
-        let ReadResult::Ours(read) = node::read(seen, &BTreeMap::new(), by_dra) else {
+        let ReadResult::Ours(read) = node::read(seen, &BTreeMap::new(), by_dra, Capability::Observe) else {
             self.nodes_without_gpus += 1;
             return;
         };

@@ -31,6 +31,7 @@ macro_rules! of_kind {
             Kind::Report => $then!(ClusterEvent::Report, None),
             Kind::GpuNode => $then!(ClusterEvent::GpuNode, None),
             Kind::Incident => $then!(ClusterEvent::Incident, None),
+            Kind::Checkpoint => $then!(ClusterEvent::Checkpoint, None),
         }
     };
 }

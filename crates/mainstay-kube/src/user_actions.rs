@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::error::{CALL_WITHIN, Error, Failure, words};
-use crate::view::may;
+use crate::permission::{Access, may};
 
 /// Attempts to change an object that other clients also write.
 const TRIES_MAX: u32 = 5;
@@ -48,7 +48,8 @@ impl UserAction {
     /// # Errors
     /// [`Error::Server`] if the server does not answer.
     pub async fn is_allowed(self, client: &Client) -> Result<bool, Error> {
-        may(client, "patch", Some(GROUP), self.resource()).await
+        let access = Access { verb: "patch", group: Some(GROUP), resource: self.resource(), subresource: None };
+        may(client, access).await
     }
 }
 

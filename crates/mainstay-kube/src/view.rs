@@ -6,9 +6,7 @@ mod live;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
-use kube::api::PostParams;
-use kube::{Api, Client};
+use kube::Client;
 use mainstay_api::{Cell, GROUP, Incident, OwnerKind, VERSION};
 use mainstay_engine::Engine;
 use mainstay_model::{
@@ -18,7 +16,7 @@ use mainstay_model::{
 use tokio::time::timeout;
 
 use crate::error::{CALL_WITHIN, Error, Failure};
-use crate::execution;
+use crate::permission::{Access, may};
 use crate::resource_slice::{self, SliceAccess};
 use crate::source;
 use crate::world::{ClusterEvent, Kind, World};
@@ -168,7 +166,11 @@ impl View {
                 Err(_) => return Err(Error::late()),
             };
             if names.iter().any(|known| known.name == kind.plural)
-                && may(client, verb, Some(&resource.group), &resource.plural).await?
+                && may(
+                    client,
+                    Access { verb, group: Some(&resource.group), resource: &resource.plural, subresource: None },
+                )
+                .await?
             {
                 readable.push((place, kind));
             }
@@ -290,13 +292,13 @@ impl View {
     /// The mode in effect, which is also the engine's; none where the Cell is absent or not readable.
     #[must_use]
     pub fn mode_in_effect(&self) -> Option<Mode> {
-        self.cell().map(|cell| execution::in_effect(cell.spec.mode))
+        self.cell().map(|cell| self.world.capability().in_effect(cell.spec.mode))
     }
 
     /// Why the mode that an operator set has no effect; none where it is in effect.
     #[must_use]
     pub fn mode_notice(&self) -> Option<String> {
-        self.cell().and_then(|cell| execution::notice(cell.spec.mode))
+        self.cell().and_then(|cell| self.world.capability().notice(cell.spec.mode))
     }
 
     /// Kinds that this view could not read.
@@ -317,7 +319,8 @@ impl View {
             self.is_without(kind, SkipReason::NotInstalled);
             return Ok(false);
         }
-        if may(client, verb, (!is_core).then_some(GROUP), kind.word()).await? {
+        let group = (!is_core).then_some(GROUP);
+        if may(client, Access { verb, group, resource: kind.word(), subresource: None }).await? {
             return Ok(true);
         }
         if kind == Kind::Node {
@@ -402,25 +405,6 @@ impl View {
 
     fn seen(&mut self, node: &NodeName) -> &mut NodeInputs {
         self.nodes.entry(node.clone()).or_default()
-    }
-}
-
-/// Asks the API server whether the caller may use a verb on a kind in the whole cluster.
-pub(crate) async fn may(client: &Client, verb: &str, group: Option<&str>, resource: &str) -> Result<bool, Error> {
-    let attributes = ResourceAttributes {
-        group: group.map(ToOwned::to_owned),
-        resource: Some(resource.to_owned()),
-        verb: Some(verb.to_owned()),
-        ..ResourceAttributes::default()
-    };
-    let spec =
-        SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..SelfSubjectAccessReviewSpec::default() };
-    let asked = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
-    let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
-    match timeout(CALL_WITHIN, reviews.create(&PostParams::default(), &asked)).await {
-        Ok(Ok(answer)) => Ok(answer.status.is_some_and(|status| status.allowed)),
-        Ok(Err(error)) => Err(Error::of("asking for the caller's permissions", &error)),
-        Err(_) => Err(Error::late()),
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) enum WatchEvent<K> {
 }
 
 /// One message of a watch. Its time travels with it, because messages may wait in the channel: the time at which the
-/// watch received something does not show what the reader of the channel knows.
+/// watch received something does not mean that the reader of the channel knows it.
 #[derive(Debug)]
 pub(crate) struct Message<N> {
     /// Time until which the reader knows the kind once this message is handled: when the watch received the message, or,
@@ -181,7 +181,7 @@ where
             (None, ListMode::Streaming) => {
                 let end = self.follow("", Some(BTreeSet::new())).await;
                 if let (End::Failed(Failure::Refused), None) = (&end, &self.version) {
-                    // An older server knows no streaming lists and says so; so does one that has them switched off.
+                    // An older server has no streaming lists and refuses; so does one that has them switched off.
                     self.way = ListMode::Paged;
                 }
                 end
@@ -227,7 +227,7 @@ where
             Ok(Err(error)) => return End::Failed(Failure::of(&error)),
             Err(_) => return End::Failed(Failure::Broken),
         };
-        // A calm kind may be silent for a minute; the server was there.
+        // A kind may have no event for a minute; the server was there.
         self.heard_now();
         let opened = Instant::now();
         let mut stream = pin!(stream);
@@ -291,7 +291,7 @@ where
         }
     }
 
-    /// A version counts only once everything before it has been told.
+    /// A version counts only once everything before it was sent.
     fn advance(&mut self, meta: &ObjectMeta, is_listing: bool) {
         if !is_listing {
             self.version.clone_from(&meta.resource_version);

@@ -1,6 +1,7 @@
 //! Turns watch events into facts for the engine. It keeps only what is needed for that and for comparing stored state
 //! with decided state. It decides nothing and waits for nothing.
 
+mod checkpoint;
 mod config_status;
 mod event;
 mod incidents;
@@ -13,11 +14,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube::{Resource as _, ResourceExt as _};
 use mainstay_api::{Cell, GpuNode, GpuNodeStatus, Incident, NodeReport, OwnerKind, Topology};
 use mainstay_model::{
-    CellFacts, Epoch, Fact, GangId, NodeName, Observation, Persisted, Report, Request, Span, Stage, Timestamp,
-    WaitingOn,
+    CellFacts, Epoch, Fact, GangId, NodeName, Observation, Persisted, PoolName, Report, Request, Span, Stage,
+    Timestamp, WaitingOn,
 };
 
-use crate::execution;
+use crate::backend::GangRules;
+use crate::execution::{self, Capability};
 use crate::jobs::{JobCounts, Jobs};
 use crate::node::OtherActors;
 use crate::object_conditions::{FIRST_GENERATION, StoredCondition};
@@ -60,6 +62,7 @@ enum Role {
 #[derive(Default)]
 pub(crate) struct World {
     role: Role,
+    capability: Capability,
     fabrics: BTreeMap<String, Topology>,
     policies: BTreeMap<String, ValidPolicy>,
     /// Whether nodes and pods are being read with the known fabrics and policies.
@@ -111,8 +114,8 @@ pub(crate) struct World {
 
 impl World {
     /// The world of a leader with this epoch.
-    pub(crate) fn under(epoch: Epoch) -> Self {
-        Self { role: Role::Leader(epoch), ..Self::default() }
+    pub(crate) fn under(epoch: Epoch, capability: Capability) -> Self {
+        Self { role: Role::Leader(epoch), capability, ..Self::default() }
     }
 
     /// Follows jobs, with the counts of an earlier leadership of this process.
@@ -175,6 +178,7 @@ impl World {
             ClusterEvent::Report(told) => self.report(told, now),
             ClusterEvent::GpuNode(told) => self.gpu_node(told, now),
             ClusterEvent::Incident(told) => self.incident(told),
+            ClusterEvent::Checkpoint(told) => self.checkpoint(told, now),
         }
         Ok(())
     }
@@ -282,6 +286,22 @@ impl World {
         some
     }
 
+    /// What the leader may execute.
+    pub(crate) const fn capability(&self) -> Capability {
+        self.capability
+    }
+
+    /// The pool of a node.
+    pub(crate) fn pool(&self, node: &NodeName) -> Option<PoolName> {
+        self.readings.pool(node).cloned()
+    }
+
+    /// How pods become gangs.
+    pub(crate) fn gang_rules(&self) -> GangRules {
+        let labels: BTreeSet<String> = self.policies.values().filter_map(|seen| seen.gang.label.clone()).collect();
+        GangRules { labels: labels.into_iter().collect(), owners: self.owner_kinds() }
+    }
+
     pub(crate) const fn others(&self) -> &BTreeMap<NodeName, OtherActors> {
         &self.nodes
     }
@@ -341,9 +361,16 @@ impl World {
             Role::Leader(epoch) => epoch,
         };
         let requested = facts.mode;
+        if self.role == Role::Viewer {
+            let shown = Capability::shown_by(&cell);
+            let before = std::mem::replace(&mut self.capability, shown);
+            if self.has_read && before != shown {
+                return Err(EndEvent::ReadAnew("the controller may now act, or no longer"));
+            }
+        }
         self.has_judged_anew |= self.cell.as_ref().is_none_or(|known| known.spec.mode != requested);
         self.cell = Some(Box::new(cell));
-        self.tell(now, Fact::Cell(CellFacts { epoch, mode: execution::in_effect(requested), ..facts }));
+        self.tell(now, Fact::Cell(CellFacts { epoch, mode: self.capability.in_effect(requested), ..facts }));
         Ok(())
     }
 
@@ -445,7 +472,7 @@ impl World {
         } else {
             self.stale_conditions.insert(node.clone());
         }
-        let corrected = execution::corrected(&persisted);
+        let corrected = execution::corrected(&persisted, self.capability);
         if corrected.is_some() {
             self.overstated.insert(node.clone());
         } else {

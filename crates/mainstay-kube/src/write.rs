@@ -1,6 +1,6 @@
-//! The only module that writes to the cluster. Every write carries the epoch of its decision, is made only while the
+//! Writes of our own objects. Every write carries the epoch of its decision, is made only while the
 //! Lease is certainly held, and is retried a bounded number of times. It has no way to write a node, a pod or any
-//! object of another owner.
+//! object of another owner: only `backend` has, for actions.
 
 mod failures;
 
@@ -15,9 +15,9 @@ use kube::core::ClusterResourceScope;
 use kube::{Client, Resource, ResourceExt as _};
 use mainstay_api::{
     CELL_NAME, Cell, CellStatus, Condition, DELETE_EPOCH, EPOCH, Fabric, FabricStatus, FleetPolicy, FleetPolicyStatus,
-    GpuNode, GpuNodeSpec, GpuNodeStatus, Incident, IncidentSpec, IncidentStatus, NodeReport, Slo, SloStatus,
+    GpuNode, GpuNodeSpec, GpuNodeStatus, Incident, IncidentSpec, IncidentStatus, Moment, NodeReport, Slo, SloStatus,
 };
-use mainstay_model::{CellRecord, Epoch, NodeName, Reason, Request, RequestKind, WaitingOn};
+use mainstay_model::{CellRecord, Epoch, NodeName, Reason, Request, RequestKind, Timestamp, WaitingOn};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -62,6 +62,8 @@ pub(crate) enum Write {
     Forget { name: String, uid: String },
     /// Rule counters of the Cell, its conditions, or both.
     Cell { record: Option<Box<CellRecord>>, conditions: Vec<Condition> },
+    /// The leader's time in the Cell, with which the admission policies compare the expiry of approvals.
+    CellTime,
     /// Status of a FleetPolicy or a Fabric.
     Judged { kind: ConfigKind, name: String, condition: Box<Condition>, placed: Option<i32> },
     /// Report of a node that may be gone. It is checked again before deletion.
@@ -151,7 +153,7 @@ impl Write {
                 Target::Node(node.clone())
             }
             Self::Incident { name, .. } | Self::Forget { name, .. } => Target::Incident(name.clone()),
-            Self::Cell { .. } => Target::Cell,
+            Self::Cell { .. } | Self::CellTime => Target::Cell,
             Self::Judged { kind, name, .. } => Target::Written(*kind, name.clone()),
             Self::Orphan { node } => Target::Report(node.clone()),
             Self::Slo { name, .. } => Target::Slo(name.clone()),
@@ -167,6 +169,7 @@ impl Write {
             Self::Incident { .. } => "incident",
             Self::Forget { .. } => "forget",
             Self::Cell { .. } => "cell",
+            Self::CellTime => "cell-time",
             Self::Judged { .. } => "judged",
             Self::Orphan { .. } => "orphan",
             Self::ForgetNode { .. } => "forget-node",
@@ -239,6 +242,7 @@ impl Writer {
             }
             Write::Forget { name, uid } => self.forget(&self.api::<Incident>(), name, uid).await,
             Write::Cell { record, conditions } => self.cell(record.as_deref(), conditions).await,
+            Write::CellTime => self.cell_time().await,
             Write::Judged { kind, name, condition, placed } => self.judged(*kind, name, condition, *placed).await,
             Write::Orphan { node } => self.orphan(node).await,
             Write::ForgetNode { node } => self.forget_node(node).await,
@@ -304,6 +308,19 @@ impl Writer {
             }
             None => CellStatus { epoch: self.epoch_number(), conditions: all, ..before },
         });
+        cells.replace_status(CELL_NAME, &made_by_us(), &cell).await.map(|_| ())
+    }
+
+    /// Raises the leader's time in the Cell. It never goes back, whatever the clock of this machine does.
+    async fn cell_time(&self) -> kube::Result<()> {
+        let cells: Api<Cell> = self.api();
+        let mut cell = cells.get(CELL_NAME).await?;
+        let Some(status) = &mut cell.status else { return Ok(()) };
+        let now = Moment::from(Timestamp(jiff::Timestamp::now().as_millisecond()));
+        if status.as_of.is_some_and(|known| known >= now) {
+            return Ok(());
+        }
+        (status.epoch, status.as_of) = (self.epoch_number(), Some(now));
         cells.replace_status(CELL_NAME, &made_by_us(), &cell).await.map(|_| ())
     }
 

@@ -7,7 +7,7 @@ use mainstay_model::{Literal, Reason, RuleName, Timestamp};
 use tokio::time::Instant;
 
 use super::Leader;
-use crate::execution;
+use crate::execution::{self, MODE_HONOURED};
 use crate::world::{ConfigKind, ConfigStatus};
 use crate::write::{Target, Write};
 
@@ -25,7 +25,6 @@ const SECOND_REMEDIATOR: Literal<RuleName> = RuleName::literal("SecondRemediator
 const CURRENT: Literal<RuleName> = RuleName::literal("Current");
 const NOT_RESTORED: Literal<RuleName> = RuleName::literal("NotRestored");
 const RESTORED_STORE: Literal<RuleName> = RuleName::literal("RestoredStore");
-const MODE_HONOURED: Literal<RuleName> = RuleName::literal("ModeHonoured");
 const IN_EFFECT: Literal<RuleName> = RuleName::literal("InEffect");
 const ACTING_NOT_AVAILABLE: Literal<RuleName> = RuleName::literal("ActingNotAvailable");
 
@@ -104,8 +103,8 @@ impl Leader<'_> {
             (CURRENT, true, NOT_RESTORED, "The epoch of the Cell never decreased.".to_owned())
         };
         let mode = cell.spec.mode;
-        let honoured = match execution::notice(mode) {
-            None => (MODE_HONOURED, true, IN_EFFECT, format!("Mode {mode:?} is in effect.")),
+        let honoured = match self.world.capability().notice(mode) {
+            None => (MODE_HONOURED, true, IN_EFFECT, execution::in_effect_words(mode)),
             Some(notice) => (MODE_HONOURED, false, ACTING_NOT_AVAILABLE, notice),
         };
         let wanted: Vec<Condition> = [alone, known, honoured]

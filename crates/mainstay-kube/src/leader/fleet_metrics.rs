@@ -9,7 +9,6 @@ use mainstay_telemetry::metrics::catalogue::NODES_NAMED;
 use tokio::time::Instant;
 
 use super::Leader;
-use crate::execution;
 use crate::jobs::NodeHealth;
 use crate::metrics::{FleetGauges, FleetMetrics, IncidentLine, StageTimes};
 use crate::world::StoredIncident;
@@ -77,7 +76,10 @@ impl Leader<'_> {
         let others = self.world.others();
         let nodes = u64::try_from(others.len()).unwrap_or(u64::MAX);
         let mut shown = FleetMetrics {
-            mode: self.world.cell_seen().map_or(Mode::Observe, |cell| execution::in_effect(cell.spec.mode)),
+            mode: self
+                .world
+                .cell_seen()
+                .map_or(Mode::Observe, |cell| self.world.capability().in_effect(cell.spec.mode)),
             slurmd: self.world.slurmd(),
             unfit: self.world.unfit().collect(),
             unreadable: self

@@ -54,7 +54,8 @@ impl Leader<'_> {
         }
         self.metrics.reset_watch_counters();
         self.read_at = self.now();
-        self.world = World::under(self.epoch).with_jobs(settle(self.settings), self.metrics.job_counts());
+        self.world = World::under(self.epoch, self.world.capability())
+            .with_jobs(settle(self.settings), self.metrics.job_counts());
         self.engine.begin_again();
         self.observe_restored(self.read_at);
         self.cases.compare_soon();

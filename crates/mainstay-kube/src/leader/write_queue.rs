@@ -51,7 +51,7 @@ impl WriteQueue {
                     Write::Event(note) => Some(note.regarding.target()),
                     Write::Record { .. } | Write::Wait { .. } | Write::Incident { .. } | Write::Forget { .. } => None,
                     Write::Cell { .. } | Write::Judged { .. } | Write::Orphan { .. } | Write::Slo { .. } => None,
-                    Write::ForgetNode { .. } => None,
+                    Write::ForgetNode { .. } | Write::CellTime => None,
                 };
                 let is_busy = |object: &Target| writing.contains(object) || waiting.contains(object);
                 !writing.contains(target) && !regarded.as_ref().is_some_and(is_busy)

@@ -4,7 +4,7 @@
 use mainstay_model::{Bounded, Code, ExternalCondition, Timestamp};
 
 use super::PartialNode;
-use crate::execution;
+use crate::execution::Capability;
 
 /// Taints with which other tools remove a node from service, and the tool. Other taints say nothing about the node's
 /// health.
@@ -46,12 +46,12 @@ pub struct OtherActors {
 }
 
 impl OtherActors {
-    pub(super) fn of(node: &PartialNode) -> Self {
+    pub(super) fn of(node: &PartialNode, capability: Capability) -> Self {
         let remediator = remediator(node);
         let taken_out = TAKES_OUT.iter().find(|(key, _)| node.spec.taints.iter().any(|taint| taint.key == *key));
         let cordoned = node.spec.unschedulable.then(|| remediator.map_or_else(|| cordoned_by(node), Into::into));
-        // A build that sets no taint did not set this one either: another Mainstay version did.
-        let tainted = (has_our_taint(node) && !execution::can_taint()).then(|| plain(mainstay_api::TAINT));
+        // Without the permission to act, the taint is from an earlier installation, and nothing here removes it.
+        let tainted = (has_our_taint(node) && !capability.can_taint()).then(|| plain(mainstay_api::TAINT));
         let strange = node.spec.taints.iter().filter(|taint| is_strange(&taint.key)).take(COMPLAINTS_MAX);
         Self {
             kept_away: taken_out.map(|(_, who)| (*who).into()).or(cordoned).or(tainted),
@@ -67,13 +67,15 @@ impl OtherActors {
         u32::try_from(fabric).ok().and_then(|place| self.placed.checked_shr(place)).is_some_and(|bits| bits & 1 == 1)
     }
 
-    /// Whether Mainstay keeps new work off the node.
-    pub(super) fn is_ours(&self, node: &PartialNode) -> bool {
-        has_our_taint(node) && execution::can_taint()
+    /// The tool that treats the node now: it repairs it, or takes it out of service. A cordon alone is no treatment.
+    pub(crate) fn treated_by(&self) -> Option<Box<str>> {
+        let by_taint = || TAKES_OUT.iter().find(|(_, who)| self.kept_away.as_deref() == Some(*who));
+        self.remediator.or_else(|| by_taint().map(|(_, who)| *who)).map(Into::into)
     }
 }
 
-fn has_our_taint(node: &PartialNode) -> bool {
+/// Whether Mainstay keeps new work off the node.
+pub(super) fn has_our_taint(node: &PartialNode) -> bool {
     node.spec.taints.iter().any(|taint| taint.key == mainstay_api::TAINT)
 }
 

@@ -22,7 +22,7 @@ fn read_ours(node: &PartialNode) -> ManagedNode {
     let fabric = json!({ "levels": [{ "level": "Rack", "nodeLabel": "mainstay.dev/rack" }], "rails": 8 });
     let fabric: mainstay_api::FabricSpec = serde_json::from_value(fabric).unwrap();
     let fabrics = [("hall".to_owned(), Topology::try_from(&fabric).unwrap())].into();
-    match read(node, &fabrics, 0) {
+    match read(node, &fabrics, 0, Capability::Observe) {
         ReadResult::Ours(read) => *read,
         other @ (ReadResult::NotOurs | ReadResult::Unfit(_)) => panic!("{other:?}"),
     }
@@ -66,7 +66,7 @@ fn a_machine_without_gpus_is_not_ours_and_one_without_a_pool_is_in_the_unnamed_o
         node["metadata"]["labels"] = json!({});
         node["status"]["capacity"] = json!({ "cpu": "64" });
     });
-    assert_eq!(read(&cpu, &BTreeMap::new(), 0), ReadResult::NotOurs);
+    assert_eq!(read(&cpu, &BTreeMap::new(), 0, Capability::Observe), ReadResult::NotOurs);
     let lost = node(|node| node["metadata"]["labels"] = json!({}));
     assert_eq!(read_ours(&lost).facts.pool.as_str(), "unnamed");
 }
@@ -142,7 +142,7 @@ fn a_node_without_the_gpu_resource_has_the_gpus_of_its_resource_slices() {
         node["status"]["capacity"] = json!({ "cpu": "208", "nvidia.com/gpu": "0" });
         node["status"]["allocatable"] = json!({ "cpu": "208", "nvidia.com/gpu": "0" });
     });
-    let gpus = |by_dra| match read(&dra, &BTreeMap::new(), by_dra) {
+    let gpus = |by_dra| match read(&dra, &BTreeMap::new(), by_dra, Capability::Observe) {
         ReadResult::Ours(read) => Some(read.facts.gpus),
         ReadResult::NotOurs | ReadResult::Unfit(_) => None,
     };
@@ -150,6 +150,6 @@ fn a_node_without_the_gpu_resource_has_the_gpus_of_its_resource_slices() {
     assert_eq!((offered(&dra, 0), offered(&dra, 8)), (Some(0), Some(8)));
     // Both at once, as while a cluster moves to DRA: the device plugin's number counts.
     let both = node(|node| node["status"]["allocatable"] = json!({ "nvidia.com/gpu": "7" }));
-    let ReadResult::Ours(read) = read(&both, &BTreeMap::new(), 2) else { panic!("it has GPUs") };
+    let ReadResult::Ours(read) = read(&both, &BTreeMap::new(), 2, Capability::Observe) else { panic!("it has GPUs") };
     assert_eq!((read.facts.gpus, offered(&both, 2)), (8, Some(7)));
 }

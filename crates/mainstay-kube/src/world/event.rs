@@ -1,7 +1,7 @@
 //! Events that reach the world: one watch event of any watched kind, and the changes after which a leader stops.
 
 use kube::core::PartialObjectMeta;
-use mainstay_api::{Cell, Fabric, FleetPolicy, GpuNode, Incident, NodeReport};
+use mainstay_api::{Cell, CheckpointRequest, Fabric, FleetPolicy, GpuNode, Incident, NodeReport};
 use mainstay_model::Epoch;
 
 use crate::node::PartialNode;
@@ -21,11 +21,21 @@ pub(crate) enum Kind {
     Report,
     GpuNode,
     Incident,
+    Checkpoint,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 8] =
-        [Self::Cell, Self::Policy, Self::Fabric, Self::Node, Self::Pod, Self::Report, Self::GpuNode, Self::Incident];
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Cell,
+        Self::Policy,
+        Self::Fabric,
+        Self::Node,
+        Self::Pod,
+        Self::Report,
+        Self::GpuNode,
+        Self::Incident,
+        Self::Checkpoint,
+    ];
 
     /// Kinds that are listed first, because the others depend on them. GpuNodes are among them: reports are counted on
     /// top of the stored counts.
@@ -42,6 +52,7 @@ impl Kind {
             Self::Report => "nodereports",
             Self::GpuNode => "gpunodes",
             Self::Incident => "incidents",
+            Self::Checkpoint => "checkpointrequests",
         }
     }
 }
@@ -60,6 +71,7 @@ pub(crate) enum ClusterEvent {
     Report(WatchEvent<Tolerant<NodeReport>>),
     GpuNode(WatchEvent<Tolerant<GpuNode>>),
     Incident(WatchEvent<Tolerant<Incident>>),
+    Checkpoint(WatchEvent<Tolerant<CheckpointRequest>>),
     /// GPUs that a node offers by DRA. Not every API server serves this kind.
     Slice(WatchEvent<PartialSlice>),
     /// A pod without a node. It is read for metrics and the web UI only.
@@ -85,6 +97,7 @@ impl ClusterEvent {
             Self::Report(_) => Some(Kind::Report),
             Self::GpuNode(_) => Some(Kind::GpuNode),
             Self::Incident(_) => Some(Kind::Incident),
+            Self::Checkpoint(_) => Some(Kind::Checkpoint),
             Self::Slice(_) | Self::PendingPod(_) | Self::EndedPod(_) | Self::Owner { .. } => None,
         }
     }

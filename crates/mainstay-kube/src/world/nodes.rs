@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube::{Resource as _, ResourceExt as _};
-use mainstay_model::{Bounded, Fact, NodeFacts, NodeName, NodeUid, Ready, Timestamp};
+use mainstay_model::{Bounded, Fact, NodeFacts, NodeName, NodeUid, PoolName, Ready, Timestamp};
 use tracing::warn;
 
 use super::{Kind, World};
@@ -22,6 +22,10 @@ pub(super) struct NodeReadings {
 impl NodeReadings {
     pub(super) const fn unreadable(&self) -> &BTreeSet<NodeName> {
         &self.unreadable
+    }
+
+    pub(super) fn pool(&self, node: &NodeName) -> Option<&PoolName> {
+        self.last.get(node).map(|facts| &facts.pool)
     }
 
     fn forget(&mut self, node: &NodeName) {
@@ -51,7 +55,7 @@ impl World {
         let key = Key { namespace: None, name: seen.name_any().into() };
         let uid = seen.meta().uid.clone();
         match seen.object {
-            Ok(object) => match node::read(&object, &self.fabrics, self.slices.gpus(&key.name)) {
+            Ok(object) => match node::read(&object, &self.fabrics, self.slices.gpus(&key.name), self.capability) {
                 ReadResult::Ours(read) => self.managed_node(*read, now),
                 // One that was ours, and lost its pool and its GPUs for good.
                 ReadResult::NotOurs => self.node_gone(&key, now),

@@ -7,7 +7,6 @@ use mainstay_api::NodeReportSpec;
 use mainstay_model::{CellFacts, Epoch, Fact, NodeName, NodeUid, Timestamp};
 
 use super::{Role, World};
-use crate::execution;
 
 /// Nodes that must name an epoch above the Cell's. One node may lie, or have a damaged state file.
 const REPORTS_MIN: usize = 2;
@@ -55,7 +54,7 @@ impl World {
     pub(crate) fn repeat_cell(&mut self, now: Timestamp) {
         let facts = self.cell.as_ref().and_then(|cell| cell.facts(now).ok());
         if let (Some(facts), Role::Leader(epoch)) = (facts, self.role) {
-            let mode = execution::in_effect(facts.mode);
+            let mode = self.capability.in_effect(facts.mode);
             self.tell(now, Fact::Cell(CellFacts { epoch, mode, ..facts }));
         }
     }

@@ -54,7 +54,7 @@ impl Harness {
     }
 
     fn in_mode(mode: &str) -> Self {
-        let mut world = World::under(Epoch(1));
+        let mut world = World::under(Epoch(1), Capability::Observe);
         let cell = json!({ "metadata": { "name": "cell" }, "spec": { "mode": mode }, "status": { "epoch": 1 } });
         world.take(ClusterEvent::Cell(lenient(cell)), at(0)).unwrap();
         world.begin_reading();
@@ -144,7 +144,7 @@ fn a_node_that_is_not_ready_and_whose_agent_is_silent_is_lost_and_one_witness_is
 
 #[test]
 fn a_report_that_was_there_before_us_arrived_when_the_server_wrote_it() {
-    let mut world = World::under(Epoch(1));
+    let mut world = World::under(Epoch(1), Capability::Observe);
     world.take(report("u1", "b1", 1), at(100)).unwrap();
     assert_eq!(world.flush(at(100)).iter().map(|one| one.at).collect::<Vec<_>>(), [at(7)]);
     world.take(ClusterEvent::Report(WatchEvent::Listed), at(100)).unwrap();
@@ -154,7 +154,7 @@ fn a_report_that_was_there_before_us_arrived_when_the_server_wrote_it() {
 
 #[test]
 fn an_object_that_cannot_be_understood_is_counted_and_takes_nothing_with_it() {
-    let mut world = World::under(Epoch(1));
+    let mut world = World::under(Epoch(1), Capability::Observe);
     let broken = json!({ "metadata": { "name": "n1" }, "spec": { "nodeUid": 7 } });
     world.take(ClusterEvent::Report(lenient(broken.clone())), at(1)).unwrap();
     world
@@ -173,7 +173,7 @@ fn a_newer_leader_and_an_older_cell_end_a_leadership_and_another_fabric_is_read_
             json!({ "metadata": { "name": "cell" }, "spec": { "mode": "Act" }, "status": { "epoch": epoch } }),
         ))
     };
-    let mut world = World::under(Epoch(5));
+    let mut world = World::under(Epoch(5), Capability::Observe);
     assert_eq!(world.take(cell(5), at(0)), Ok(()));
     assert_eq!(world.take(cell(6), at(0)), Err(EndEvent::Deposed(Epoch(6))));
     assert_eq!(world.take(cell(4), at(0)), Err(EndEvent::Restored(Epoch(4))));
@@ -201,7 +201,7 @@ fn a_view_follows_every_leader_and_never_leads() {
 
 #[test]
 fn a_record_that_somebody_deleted_is_not_on_record_any_more() {
-    let mut world = World::under(Epoch(1));
+    let mut world = World::under(Epoch(1), Capability::Observe);
     let status = json!({
         "epoch": 1, "stage": "Suspect", "since": "2026-11-15T03:00:00Z", "waitingOn": "Mode", "message": "", "riskPpm": 0,
     });
@@ -270,7 +270,7 @@ fn a_node_whose_gpus_are_offered_by_dra_alone_is_managed_until_it_is_deleted() {
         let Fact::Node { facts, .. } = world.flush(at(9)).pop()?.fact else { return None };
         Some(facts.gpus)
     };
-    let mut world = World::under(Epoch(1));
+    let mut world = World::under(Epoch(1), Capability::Observe);
     world.take(node(), at(1)).unwrap();
     assert_eq!(gpus(&mut world), None, "it offers no GPUs");
     world.take(slice(), at(2)).unwrap();
@@ -297,12 +297,13 @@ fn bookmark(kind: Kind) -> ClusterEvent {
         Kind::Report => ClusterEvent::Report(WatchEvent::Bookmark),
         Kind::GpuNode => ClusterEvent::GpuNode(WatchEvent::Bookmark),
         Kind::Incident => ClusterEvent::Incident(WatchEvent::Bookmark),
+        Kind::Checkpoint => ClusterEvent::Checkpoint(WatchEvent::Bookmark),
     }
 }
 
 #[test]
 fn the_view_is_as_old_as_the_last_handled_message_of_the_oldest_kind_and_stays_so_during_a_new_list() {
-    let mut world = World::under(Epoch(1));
+    let mut world = World::under(Epoch(1), Capability::Observe);
     let hear = |world: &mut World, event: ClusterEvent, seconds: i64, phase: Phase| {
         world.receive(ClusterMessage { heard_at: at(seconds), phase, event }, at(99)).unwrap();
         world.as_of()
@@ -334,7 +335,7 @@ fn broken_node(uid: &str) -> ClusterEvent {
 
 #[test]
 fn a_node_that_cannot_be_read_keeps_its_facts_and_is_not_known_to_be_ready() {
-    let mut world = World::under(Epoch(1));
+    let mut world = World::under(Epoch(1), Capability::Observe);
     world.take(node("u1", &ready("True")), at(1)).unwrap();
     let facts = |world: &mut World| match world.flush(at(9)).pop().map(|last| last.fact) {
         Some(Fact::Node { facts, .. }) => Some(*facts),
@@ -356,7 +357,7 @@ fn a_node_that_cannot_be_read_keeps_its_facts_and_is_not_known_to_be_ready() {
 
 #[test]
 fn a_node_that_was_never_readable_has_no_facts_and_is_counted_and_named() {
-    let mut world = World::under(Epoch(1));
+    let mut world = World::under(Epoch(1), Capability::Observe);
     world.take(broken_node("u1"), at(1)).unwrap();
     assert!(world.flush(at(1)).is_empty());
     assert_eq!(world.unreadable_nodes().iter().map(NodeName::as_str).collect::<Vec<_>>(), ["n1"]);
@@ -366,7 +367,7 @@ fn a_node_that_was_never_readable_has_no_facts_and_is_counted_and_named() {
 
 #[test]
 fn a_node_with_a_pod_that_cannot_be_read_is_not_empty() {
-    let mut world = World::under(Epoch(1));
+    let mut world = World::under(Epoch(1), Capability::Observe);
     let metadata = json!({ "name": "p", "namespace": "a" });
     let pod = json!({ "metadata": metadata, "spec": { "nodeName": "n1", "containers": 7 } });
     world.take(ClusterEvent::Pod(lenient(pod)), at(1)).unwrap();
@@ -378,7 +379,7 @@ fn a_node_with_a_pod_that_cannot_be_read_is_not_empty() {
 
 /// A world with this many registered nodes, led with epoch 5.
 fn led_world(nodes: usize) -> World {
-    let mut world = World::under(Epoch(5));
+    let mut world = World::under(Epoch(5), Capability::Observe);
     for number in 0..nodes {
         let labels = json!({ "mainstay.dev/pool": "h100" });
         let object =

@@ -58,8 +58,10 @@ pub const MAP: &[Layer] = &[
     // What every long-running process has. It knows nothing of the fleet.
     layer("mainstay-telemetry", Kind::Edge,  DependencyRule::These(&[])),
     layer("mainstay-prometheus", Kind::Edge, DependencyRule::These(&["mainstay-text"])),
+    // What every backend shares when it executes effects. It knows no backend.
+    layer("mainstay-act",     Kind::Edge,    DependencyRule::These(&["mainstay-model"])),
     layer("mainstay-kube",    Kind::Edge,    DependencyRule::These(&[
-        "mainstay-account", "mainstay-api", "mainstay-engine", "mainstay-model", "mainstay-prometheus",
+        "mainstay-account", "mainstay-act", "mainstay-api", "mainstay-engine", "mainstay-model", "mainstay-prometheus",
         "mainstay-telemetry", "mainstay-text",
     ])),
     layer("mainstay-slurm",   Kind::Edge,    DependencyRule::These(&["mainstay-api", "mainstay-engine"])),

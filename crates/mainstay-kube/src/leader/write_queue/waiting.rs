@@ -32,7 +32,7 @@ enum Urgency {
 impl Urgency {
     fn of(write: &Write) -> Self {
         match write {
-            Write::Cell { .. } => Self::Cell,
+            Write::Cell { .. } | Write::CellTime => Self::Cell,
             Write::Record { status, .. }
                 if status.stage != Stage::InService || !status.orders.as_slice().is_empty() =>
             {
@@ -152,6 +152,8 @@ fn merged(before: Option<Write>, write: Write) -> Write {
             let conditions = if newer_conditions.is_empty() { conditions } else { newer_conditions };
             Write::Cell { record: newer.or(record), conditions }
         }
+        // The time is raised again a few seconds later; the record would be lost.
+        (Some(before @ Write::Cell { .. }), Write::CellTime) => before,
         (_, write) => write,
     }
 }

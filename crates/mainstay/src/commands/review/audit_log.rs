@@ -45,6 +45,7 @@ fn decided(lines: Vec<AuditLine>, since: Timestamp) -> Vec<DryRunDecision> {
             | Entry::Incident { .. }
             | Entry::Exported { .. }
             | Entry::Forgotten { .. }
+            | Entry::Acted { .. }
             | Entry::Violation { .. } => {}
         }
     }

@@ -158,13 +158,13 @@ fn evictions(world: &FencedCluster) -> Result<Vec<Call>> {
     let gone = |key: &'static str| move |options: &mut Value| options["preconditions"][key] = Value::Null;
     add("an eviction", ExpectedResponse::Taken, &|_| ());
     add("an eviction with a grace period", ExpectedResponse::Taken, &|options| {
-        options["gracePeriodSeconds"] = json!(30)
+        options["gracePeriodSeconds"] = json!(30);
     });
     add("an eviction without options", PRECONDITIONS, &|options| *options = Value::Null);
     add("an eviction without a uid", PRECONDITIONS, &gone("uid"));
     add("an eviction without a version", PRECONDITIONS, &gone("resourceVersion"));
     add("an eviction with an empty version", PRECONDITIONS, &|options| {
-        options["preconditions"]["resourceVersion"] = json!("")
+        options["preconditions"]["resourceVersion"] = json!("");
     });
     add("an eviction without grace", GRACE, &|options| options["gracePeriodSeconds"] = json!(0));
     add("an eviction that orphans", OPTIONS, &|options| options["propagationPolicy"] = json!("Orphan"));

@@ -38,7 +38,13 @@ async fn case(
 ) -> Result<Case> {
     let object = match operation.verb {
         Verb::Evict => world.eviction_options()?,
-        _ => world.object(operation.resource)?,
+        Verb::Create
+        | Verb::Update
+        | Verb::UpdateSpec
+        | Verb::Lift
+        | Verb::UpdateStatus
+        | Verb::Order
+        | Verb::Delete => world.object(operation.resource)?,
     };
     let answer = send(&world.controller, &operation::call(operation, says, names, object), WriteMode::Dry).await?;
     let Operation { resource, verb, label, .. } = operation;

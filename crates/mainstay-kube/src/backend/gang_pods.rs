@@ -1,0 +1,110 @@
+//! Which pods on a node belong to a gang, by reads of the server alone: pods, and the owners of their owners.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{Api, ListParams};
+use kube::core::PartialObjectMeta;
+use kube::core::params::GetParams;
+use mainstay_api::OwnerKind;
+use mainstay_model::{GangId, NodeName};
+
+use super::evict::PodToEvict;
+use super::{ClusterBackend, GangRules, Read, read};
+use crate::pod::{self, Gangs, PartialPod};
+use crate::source::resource;
+
+/// Namespace of the cluster's own pods, which are never evicted.
+const KUBE_SYSTEM: &str = "kube-system";
+/// Deepest chain of owners that is read.
+const ABOVE_MAX: usize = 8;
+/// Phases in which a pod no longer runs.
+const ENDED: [&str; 2] = ["Succeeded", "Failed"];
+
+impl ClusterBackend {
+    pub(super) async fn pods_to_evict(&self, gang: &GangId, node: &NodeName) -> Read<Vec<PodToEvict>> {
+        let of_node = self.pods_on(node, Some(gang.namespace.as_str())).await?;
+        let rules = self.gangs.borrow().clone();
+        let mut known = Gangs::by(rules.labels.iter().cloned().collect());
+        let mut pods = Vec::new();
+        for pod in of_node.into_iter().filter(may_be_evicted) {
+            if let Some(owner) = controller(&pod.metadata.owner_references) {
+                self.read_owners(&rules, gang.namespace.as_str(), owner.clone(), &mut known).await?;
+            }
+            if known.gang_of(&pod).as_ref() == Some(gang) {
+                pods.extend(to_evict(&pod));
+            }
+        }
+        Ok(pods)
+    }
+
+    /// Whether no pod of any gang runs on the node.
+    pub(super) async fn runs_no_job(&self, node: &NodeName) -> Read<bool> {
+        let pods = self.pods_on(node, None).await?;
+        Ok(!pods.iter().any(|pod| is_running(pod) && !pod::belongs_to_its_node(&pod.metadata)))
+    }
+
+    async fn pods_on(&self, node: &NodeName, namespace: Option<&str>) -> Read<Vec<PartialPod>> {
+        let client = self.client.clone();
+        let pods: Api<PartialPod> = match namespace {
+            Some(namespace) => Api::namespaced(client, namespace),
+            None => Api::all(client),
+        };
+        let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
+        Ok(read(pods.list(&on_node)).await?.items)
+    }
+
+    /// Reads the chain of owners above a pod, as far as their kinds are named in the policies.
+    async fn read_owners(
+        &self,
+        rules: &GangRules,
+        namespace: &str,
+        first: OwnerReference,
+        known: &mut Gangs,
+    ) -> Read<()> {
+        let mut above = Some(first);
+        for _ in 0..ABOVE_MAX {
+            let Some(owner) = above.take() else { break };
+            let kinds = rules.owners.iter().enumerate();
+            let Some((place, kind)) = kinds.into_iter().find(|(_, kind)| is_of(&owner, kind)) else { break };
+            let api: Api<PartialObjectMeta> = Api::namespaced_with(self.client.clone(), namespace, &resource(kind));
+            let Some(found) = read(api.get_metadata_opt_with(&owner.name, &GetParams::default())).await? else { break };
+            // Another object of the same name is not the owner.
+            if found.metadata.uid.as_deref() != Some(&owner.uid) {
+                break;
+            }
+            known.owner_is(place, &found.metadata);
+            above = controller(&found.metadata.owner_references).cloned();
+        }
+        Ok(())
+    }
+}
+
+fn controller(owners: &Option<Vec<OwnerReference>>) -> Option<&OwnerReference> {
+    owners.iter().flatten().find(|owner| owner.controller == Some(true))
+}
+
+/// Whether a reference names an object of this kind. A policy has the plural of the kind only.
+fn is_of(owner: &OwnerReference, kind: &OwnerKind) -> bool {
+    let singular = owner.kind.to_ascii_lowercase();
+    let stem = singular.strip_suffix('y').unwrap_or(&singular);
+    owner.api_version == kind.api_version && kind.plural.starts_with(stem) && kind.plural.len() <= singular.len() + 3
+}
+
+fn is_running(pod: &PartialPod) -> bool {
+    !ENDED.contains(&pod.status.phase.as_str())
+}
+
+fn may_be_evicted(pod: &PartialPod) -> bool {
+    is_running(pod)
+        && pod.metadata.deletion_timestamp.is_none()
+        && pod.metadata.namespace.as_deref() != Some(KUBE_SYSTEM)
+        && !pod::belongs_to_its_node(&pod.metadata)
+}
+
+fn to_evict(pod: &PartialPod) -> Option<PodToEvict> {
+    Some(PodToEvict {
+        namespace: pod.metadata.namespace.clone()?,
+        name: pod.metadata.name.clone()?,
+        uid: pod.metadata.uid.clone()?,
+        resource_version: pod.metadata.resource_version.clone()?,
+    })
+}

@@ -142,7 +142,7 @@ pub(crate) async fn lead(
         looked: CheckTimes::default(),
         corrected: Corrections::default(),
         forgetting: BTreeSet::new(),
-        acting: Acting::start(capability, client, epoch, tenure),
+        acting: Acting::start(capability, client, epoch, (tenure, settings.lease)),
     };
     if seen > epoch {
         metrics.restored();

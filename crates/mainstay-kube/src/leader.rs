@@ -8,6 +8,7 @@ mod fleet_metrics;
 mod gone_nodes;
 mod incidents;
 mod initial_read;
+mod recent_writes;
 mod recorded_engine;
 mod rereading;
 mod write_queue;
@@ -44,6 +45,7 @@ use conditions::CheckTimes;
 use corrections::Corrections;
 use incidents::Incidents;
 pub use incidents::incident_name;
+use recent_writes::RecentWrites;
 pub(crate) use recorded_engine::RecordedEngine;
 use rereading::{ReadingEnd, settle};
 use write_queue::WriteQueue;
@@ -93,6 +95,7 @@ struct Leader<'a> {
     fleet: Option<(Instant, Arc<FleetGauges>)>,
     looked: CheckTimes,
     corrected: Corrections,
+    recent: RecentWrites,
     /// Nodes whose stored state is being deleted.
     forgetting: BTreeSet<NodeName>,
     /// Executor of actions. None without the permission to act.
@@ -141,6 +144,7 @@ pub(crate) async fn lead(
         fleet: None,
         looked: CheckTimes::default(),
         corrected: Corrections::default(),
+        recent: RecentWrites::default(),
         forgetting: BTreeSet::new(),
         acting: Acting::start(capability, client, epoch, (tenure, settings.lease)),
     };
@@ -236,7 +240,8 @@ impl Leader<'_> {
     /// Runs the engine on new facts, audits its decision and queues the writes. Returns when to decide again.
     fn decide(&mut self) -> Result<Instant, Error> {
         let now = self.now();
-        self.believe_witnesses(now)?;
+        self.check_reported_epochs(now)?;
+        self.recent.arrived(self.world.take_arrived());
         for observation in self.world.flush(now) {
             self.engine.observe(observation);
         }
@@ -313,17 +318,20 @@ impl Leader<'_> {
         );
         let risk = self.engine.risk(node).map_or(Ppm(0), |risk| risk.ppm);
         let on_record = self.world.on_record(node);
+        let stored = on_record.and_then(|on_record| on_record.condition);
+        let generation = self.world.generation(node);
+        let conditions = object_conditions::of_node(persisted.stage, persisted.since, generation, stored);
+        let told = DisplayFields { epoch: self.epoch, waiting_on, message: message.clone(), risk, conditions };
+        let status = Box::new(GpuNodeStatus::of(persisted, told));
+        if self.recent.repeats(node, &status) {
+            return Ok(());
+        }
         let from = on_record.map_or(Stage::InService, |on_record| on_record.stage);
         if from != persisted.stage {
             self.log(&Entry::Stage { node: node.clone(), from, to: persisted.stage, rule: rule.clone(), waiting_on })?;
             self.outbox.push(Write::Event(Box::new(stage_note(node, persisted, rule, &message))));
             self.time_transition(node, from, persisted);
         }
-        let stored = on_record.and_then(|on_record| on_record.condition);
-        let generation = self.world.generation(node);
-        let conditions = object_conditions::of_node(persisted.stage, persisted.since, generation, stored);
-        let told = DisplayFields { epoch: self.epoch, waiting_on, message, risk, conditions };
-        let status = Box::new(GpuNodeStatus::of(persisted, told));
         self.outbox.push(Write::Record { node: node.clone(), status, is_new: on_record.is_none() });
         Ok(())
     }
@@ -364,6 +372,7 @@ impl Leader<'_> {
                 && shown.waiting_on != line.waiting_on
                 && shown.stage == line.stage
                 && !passes
+                && !self.recent.repeats_wait(&line.node, line.waiting_on)
             {
                 let (waiting_on, message) = (line.waiting_on, line.message.clone());
                 self.outbox.push(Write::Wait { node: line.node.clone(), waiting_on, message });

@@ -48,7 +48,11 @@ pub(crate) enum WatchEvent<K> {
 }
 
 /// One message of a watch. Its time travels with it, because messages may wait in the channel: the time at which the
+<<<<<<< HEAD
 /// watch received something does not mean that the reader of the channel knows it.
+=======
+/// watch received something does not show what the reader of the channel knows.
+>>>>>>> watch
 #[derive(Debug)]
 pub(crate) struct Message<N> {
     /// Time until which the reader knows the kind once this message is handled: when the watch received the message, or,
@@ -139,12 +143,14 @@ where
         match follower.once().await {
             End::Listed => pauses.reset(),
             End::Closed(after) => {
-                // A watch that brings nothing is no success, and a server that closes every watch at once is not asked in
-                // a tight loop.
-                if after >= WATCH_AT_LEAST || follower.has_delivered {
+                // A watch that brings nothing is no success, and neither is half a list. A server that closes every watch at
+                // once is not asked in a tight loop.
+                let has_listed = follower.version.is_some();
+                let is_long = after >= WATCH_AT_LEAST;
+                if has_listed && (is_long || follower.has_delivered) {
                     pauses.reset();
                 }
-                if after < WATCH_AT_LEAST {
+                if !has_listed || !is_long {
                     tokio::time::sleep(pauses.after(&Failure::Broken)).await;
                 }
             }

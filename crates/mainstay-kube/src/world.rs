@@ -7,7 +7,7 @@ mod event;
 mod incidents;
 mod jobs;
 mod nodes;
-mod witnesses;
+mod reported_epochs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ pub(crate) use event::{ClusterEvent, ClusterMessage, EndEvent, Kind};
 pub(crate) use incidents::{StoredIncident, same};
 pub(crate) use jobs::InventoryRow;
 use nodes::NodeReadings;
-use witnesses::EpochWitnesses;
+use reported_epochs::ReportedEpochs;
 
 /// Largest number of owner kinds that are followed.
 const OWNER_KINDS_MAX: usize = 16;
@@ -87,6 +87,8 @@ pub(crate) struct World {
     owners_listed: BTreeSet<usize>,
     records: BTreeMap<NodeName, StoredNode>,
     requests: BTreeMap<NodeName, Request>,
+    /// Nodes whose GpuNode arrived since the last call.
+    arrived: Vec<NodeName>,
     /// Generations of GpuNodes that were edited since they were created.
     generations: BTreeMap<NodeName, i64>,
     /// Nodes whose stored state claims an action that was never executed.
@@ -103,7 +105,7 @@ pub(crate) struct World {
     orphans_from: Option<NodeName>,
     facts: Vec<Observation>,
     /// Epochs above ours in the reports of agents.
-    witnesses: EpochWitnesses,
+    reported_epochs: ReportedEpochs,
     /// Number of invalid objects since the start, by kind.
     unfit: BTreeMap<Kind, u64>,
 }
@@ -219,6 +221,11 @@ impl World {
     /// Nodes that a gang had no room for since the last call.
     pub(crate) fn take_lost_gang_nodes(&mut self) -> usize {
         self.gangs.take_lost_nodes()
+    }
+
+    /// Nodes whose GpuNode changed or was deleted since the last call.
+    pub(crate) fn take_arrived(&mut self) -> Vec<NodeName> {
+        std::mem::take(&mut self.arrived)
     }
 
     pub(crate) fn on_record(&self, node: &NodeName) -> Option<StoredNode> {
@@ -384,7 +391,7 @@ impl World {
                 if let Ok(node) = NodeName::parse(&key.name) {
                     self.orphans.remove(&node);
                     self.versions.remove(&node);
-                    self.witnesses.forget(&node);
+                    self.reported_epochs.forget(&node);
                 }
                 return;
             }
@@ -399,7 +406,7 @@ impl World {
         match (node, report) {
             (Ok(node), Some(report)) => {
                 self.keep_versions(&node, spec.as_ref());
-                self.keep_witness(&node, spec.as_ref());
+                self.keep_reported_epoch(&node, spec.as_ref());
                 if !self.nodes.contains_key(&node) {
                     self.orphans.insert(node.clone());
                 }
@@ -417,6 +424,9 @@ impl World {
             WatchEvent::Bookmark => return,
         };
         let Ok(node) = NodeName::parse(&name) else { return self.is_unfit(Kind::GpuNode) };
+        if self.role != Role::Viewer && self.listed.contains(&Kind::GpuNode) {
+            self.arrived.push(node.clone());
+        }
         let object = match read {
             Some(Ok(object)) => Some(object),
             Some(Err(_)) => return self.is_unfit(Kind::GpuNode),

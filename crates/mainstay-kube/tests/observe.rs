@@ -3,13 +3,14 @@
 
 #![cfg(test)]
 
+#[path = "observe/leadership.rs"]
+mod leadership;
 #[path = "observe/test_cluster.rs"]
 mod test_cluster;
 
 use std::time::Duration;
 
 use anyhow::Result;
-use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use k8s_openapi::api::resource::v1::ResourceSlice;
 use kube::api::{Patch, PatchParams};
@@ -230,89 +231,6 @@ async fn a_new_leader_raises_the_epoch_and_the_old_one_is_refused() -> Result<()
 }
 
 #[tokio::test]
-async fn an_edited_fabric_is_read_with_the_same_lease_and_epoch_and_nothing_is_logged_twice() -> Result<()> {
-    let bed = ObservedCluster::start("edited", 4).await?;
-    let folder = tempfile::tempdir()?;
-    let running = bed.controller(Some(folder.path())).await?;
-    let [sick, later, ..] = &bed.nodes[..] else { panic!("four nodes") };
-    for node in &bed.nodes {
-        bed.report(node, 1, &[]).await?;
-    }
-    bed.report(sick, 2, &[("79", 3)]).await?;
-    let is_suspect = async |name: &str| {
-        let status = bed.get::<GpuNode>(name).await?.status?;
-        (status.stage == Stage::Suspect).then_some(())
-    };
-    eventually("the sick node's record", async || is_suspect(&sick.name).await).await?;
-    eventually("its incident", async || (!bed.list::<Incident>().await.is_empty()).then_some(())).await?;
-    let before = bed.settled_versions().await?;
-    let leases: Api<Lease> = Api::namespaced(bed.admin(), testbed::NAMESPACE);
-    let leads = async || -> Result<_> {
-        let spec = leases.get("mainstay-leader").await?.spec.unwrap_or_default();
-        let epoch = bed.get::<Cell>("cell").await.and_then(|cell| cell.status).map(|status| status.epoch);
-        Ok((spec.lease_transitions, spec.holder_identity, epoch))
-    };
-    let led = leads().await?;
-    let lines = || -> Result<Vec<String>> {
-        let text = std::fs::read_to_string(folder.path().join("audit.jsonl"))?;
-        let logged = text.lines().filter(|line| !line.contains("\"kind\":\"led\""));
-        Ok(logged.map(|line| line.split_once("\"kind\"").map_or(line, |(_, rest)| rest).to_owned()).collect())
-    };
-    let logged = lines()?;
-    assert!(logged.iter().any(|line| line.contains("dryRun")), "{logged:?}");
-
-    let fabric = bed.list::<Fabric>().await[0].name_any();
-    bed.kubectl(&["patch", "fabric", &fabric, "--type=merge", "-p", r#"{"spec":{"rails":4}}"#]).await?;
-    eventually("everything to be read again", async || {
-        let text = running.metrics();
-        text.lines().any(|line| line == "mainstay_watch_lists_total{kind=\"nodes\"} 2").then_some(())
-    })
-    .await?;
-    assert_eq!(bed.settled_versions().await?, before, "reading again changed something");
-    bed.report(later, 2, &[("79", 3)]).await?;
-    eventually("a fault after the edit", async || is_suspect(&later.name).await).await?;
-    assert_eq!(leads().await?, led, "an edit changes neither the Lease nor the epoch");
-    running.stop().await?;
-    let all = lines()?;
-    let again: Vec<&String> = all.iter().skip(logged.len()).filter(|line| logged.contains(line)).collect();
-    assert!(again.is_empty(), "logged twice: {again:?}");
-    bed.only_ours_was_written()
-}
-
-#[tokio::test]
-async fn a_cell_below_the_epoch_that_two_agents_report_counts_as_restored() -> Result<()> {
-    let bed = ObservedCluster::start("witnessed", 4).await?;
-    let folder = tempfile::tempdir()?;
-    for node in &bed.nodes {
-        bed.report(node, 1, &[]).await?;
-    }
-    let running = bed.controller(Some(folder.path())).await?;
-    let names_epoch = async |node: &str| {
-        let patch = json!({ "spec": { "sequence": 2, "highestEpoch": 9 } }).to_string();
-        bed.kubectl(&["patch", "nodereport", node, "--type=merge", "-p", &patch]).await.map(drop)
-    };
-    let restored = || running.metrics().lines().any(|line| line == "mainstay_cell_restored_total 1");
-    names_epoch(&bed.nodes[0].name).await?;
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    assert!(!restored(), "one node may lie");
-    names_epoch(&bed.nodes[1].name).await?;
-    eventually("the alert's counter", async || restored().then_some(())).await?;
-    let current = async || {
-        let conditions = bed.get::<Cell>("cell").await?.status?.conditions.0;
-        conditions.into_iter().find(|one| one.type_.as_str() == "Current")
-    };
-    let condition = eventually("the condition", async || {
-        current().await.filter(|condition| condition.status == ConditionStatus::False)
-    })
-    .await?;
-    assert_eq!(condition.reason.as_str(), "RestoredStore");
-    running.stop().await?;
-    let seen = std::fs::read_to_string(folder.path().join("epoch-seen"))?;
-    assert_eq!(seen, "9", "the next leader on this disk knows it");
-    bed.only_ours_was_written()
-}
-
-#[tokio::test]
 async fn what_others_do_is_seen_counted_and_named() -> Result<()> {
     let bed = ObservedCluster::start("others", 4).await?;
     let [cordoned, sentinel, complained, renewed] = &bed.nodes[..] else { panic!("four nodes") };
@@ -436,45 +354,6 @@ async fn kubectl_describe_shows_the_events_of_a_node_and_of_an_incident() -> Res
         })
         .await?;
     }
-    running.stop().await?;
-    bed.only_ours_was_written()
-}
-
-#[tokio::test]
-async fn kubectl_waits_for_a_node_in_service_and_for_a_closed_incident() -> Result<()> {
-    let bed = ObservedCluster::start("waited", 2).await?;
-    bed.maps_condition("KernelDeadlock", "gpu-off-the-bus").await?;
-    let running = bed.controller(None).await?;
-    let [node, healthy] = &bed.nodes[..] else { panic!("two nodes") };
-    for node in &bed.nodes {
-        bed.report(node, 1, &[]).await?;
-    }
-    let wait = async |condition: &str, object: &str| {
-        bed.kubectl(&["wait", &format!("--for=condition={condition}"), object, "--timeout=30s"]).await
-    };
-    let gpu_node = format!("gpunode/{}", node.name);
-    eventually("both objects", async || (bed.list::<GpuNode>().await.len() == 2).then_some(())).await?;
-    wait("InService", &gpu_node).await?;
-    bed.complains(node, "KernelDeadlock", "True").await?;
-    wait("InService=False", &gpu_node).await?;
-    let incident = eventually("its incident", async || bed.list::<Incident>().await.pop()).await?.name_any();
-    wait("Closed=False", &format!("incident/{incident}")).await?;
-    bed.complains(node, "KernelDeadlock", "False").await?;
-    wait("InService", &gpu_node).await?;
-    wait("Closed", &format!("incident/{incident}")).await?;
-
-    // An edit of the spec makes the stored condition stale until the controller has seen the edit.
-    let resolved = json!({ "spec": { "acknowledgement": { "by": "ana@example.com" } } });
-    bed.kubectl(&["patch", "incident", &incident, "--type=merge", "-p", &resolved.to_string()]).await?;
-    wait("Closed", &format!("incident/{incident}")).await?;
-    let hold = json!({ "spec": { "request": { "kind": "Hold", "reason": "test", "by": "ana@example.com" } } });
-    let healthy = format!("gpunode/{}", healthy.name);
-    bed.kubectl(&["patch", &healthy, "--type=merge", "-p", &hold.to_string()]).await?;
-    bed.kubectl(&["patch", &healthy, "--type=json", "-p", r#"[{"op":"remove","path":"/spec/request"}]"#]).await?;
-    wait("InService", &healthy).await?;
-    let before = bed.settled_versions().await?;
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    assert_eq!(bed.versions().await, before, "an unchanged status was written again");
     running.stop().await?;
     bed.only_ours_was_written()
 }

@@ -7,7 +7,7 @@ use mainstay_model::{CellFacts, Fact, Span, Timestamp};
 use tokio::task::JoinSet;
 use tracing::{error, info};
 
-use super::{CheckTimes, EndReason, Leader};
+use super::{CheckTimes, EndReason, Leader, RecentWrites};
 use crate::Settings;
 use crate::audit_log::Entry;
 use crate::error::Error;
@@ -60,13 +60,14 @@ impl Leader<'_> {
         self.observe_restored(self.read_at);
         self.cases.compare_soon();
         self.looked = CheckTimes::default();
+        self.recent = RecentWrites::default();
         (self.shown_at, self.fleet) = (None, None);
     }
 
     /// Treats the Cell as restored if the reports of enough nodes name an epoch above the highest one seen: the audit log of
     /// this pod does not know every leader.
-    pub(super) fn believe_witnesses(&mut self, now: Timestamp) -> Result<(), Error> {
-        let Some(epoch) = self.world.witnessed_epoch().filter(|epoch| *epoch > self.seen) else { return Ok(()) };
+    pub(super) fn check_reported_epochs(&mut self, now: Timestamp) -> Result<(), Error> {
+        let Some(epoch) = self.world.reported_epoch().filter(|epoch| *epoch > self.seen) else { return Ok(()) };
         self.seen = epoch;
         self.journal.keep_epoch(epoch)?;
         self.metrics.restored();

@@ -390,7 +390,7 @@ fn led_world(nodes: usize) -> World {
 }
 
 /// A report that names the highest epoch which its agent has read.
-fn witness(number: usize, uid: &str, epoch: i64) -> ClusterEvent {
+fn names_epoch(number: usize, uid: &str, epoch: i64) -> ClusterEvent {
     ClusterEvent::Report(lenient(json!({
         "metadata": { "name": format!("n{number}") },
         "spec": {
@@ -405,8 +405,8 @@ fn witness(number: usize, uid: &str, epoch: i64) -> ClusterEvent {
 fn two_registered_nodes_that_name_a_higher_epoch_show_that_etcd_was_restored() {
     let mut world = led_world(3);
     let mut told = |number, uid: &str, epoch| {
-        world.take(witness(number, uid, epoch), at(2)).unwrap();
-        world.witnessed_epoch()
+        world.take(names_epoch(number, uid, epoch), at(2)).unwrap();
+        world.reported_epoch()
     };
     assert_eq!(told(0, "u0", 5), None, "it names ours");
     assert_eq!(told(0, "u0", 900), None, "one node may lie");
@@ -417,11 +417,11 @@ fn two_registered_nodes_that_name_a_higher_epoch_show_that_etcd_was_restored() {
 }
 
 #[test]
-fn in_a_cell_of_two_nodes_one_witness_is_enough() {
+fn in_a_cell_of_two_nodes_one_report_is_enough() {
     let mut world = led_world(2);
-    world.take(witness(0, "u0", 7), at(2)).unwrap();
-    assert_eq!(world.witnessed_epoch(), Some(Epoch(7)));
+    world.take(names_epoch(0, "u0", 7), at(2)).unwrap();
+    assert_eq!(world.reported_epoch(), Some(Epoch(7)));
     let gone = ClusterEvent::Report(WatchEvent::Gone(Key { namespace: None, name: "n0".into() }));
     world.take(gone, at(3)).unwrap();
-    assert_eq!(world.witnessed_epoch(), None);
+    assert_eq!(world.reported_epoch(), None);
 }

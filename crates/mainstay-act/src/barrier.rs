@@ -9,9 +9,6 @@ use tokio::time::sleep;
 
 use crate::backend::Backend;
 
-/// Time between the takeover and the first effect. The former leader's requests end within its lease of 15 seconds, so that none of
-/// them arrives after this wait.
-pub const BARRIER_WAIT: Duration = Duration::from_secs(15);
 /// Pause between two tests of the fence.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
@@ -36,7 +33,8 @@ impl fmt::Display for BarrierStep {
     }
 }
 
-/// Passes the barrier, and reports each step.
+/// Passes the barrier, and reports each step. The wait is as long as a lease: every request of the former leader ends within its
+/// lease, so none of them arrives later.
 pub(crate) async fn pass<B: Backend>(backend: &B, wait: Duration, step: &watch::Sender<BarrierStep>) {
     sleep(wait).await;
     step.send_replace(BarrierStep::Fence);

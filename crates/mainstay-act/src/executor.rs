@@ -99,7 +99,7 @@ impl fmt::Display for Wait {
 }
 
 impl<B: Backend, L: Leadership> Executor<B, L> {
-    /// Starts the executor of a leadership, with its barrier.
+    /// Starts the executor of a leadership, with its barrier. The barrier lasts at least `barrier_wait`, the length of a lease.
     #[must_use]
     pub fn start(backend: Arc<B>, leadership: Arc<L>, limits: RateLimits, barrier_wait: Duration) -> Self {
         let (step, barrier) = watch::channel(BarrierStep::Wait);

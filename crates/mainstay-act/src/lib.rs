@@ -13,6 +13,6 @@ mod rates;
 mod sequence;
 
 pub use backend::{Backend, Failure, FreshTarget, Leadership, Reply, StoredIntent, TargetState};
-pub use barrier::{BARRIER_WAIT, BarrierStep};
+pub use barrier::BarrierStep;
 pub use executor::{Executor, Finished, IN_FLIGHT_MAX, Offer, QUEUE_MAX};
 pub use rates::{RateLimits, RateScope};

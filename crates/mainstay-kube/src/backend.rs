@@ -91,8 +91,13 @@ impl Backend for ClusterBackend {
                 self.new_request(effect).await?.map(|request| Fresh::Request(Box::new(request)))
             }
             Step::Order(new) => {
-                state.is_empty = Some(self.runs_no_job(&effect.node).await?);
-                self.order_write(&effect.node, new).await?.map(|write| Fresh::Order(Box::new(write)))
+                let seen = self.seen_on(&effect.node).await?;
+                state.is_empty = Some(!seen.runs_jobs);
+                if seen.has_executor {
+                    self.order_write(&effect.node, new).await?.map(|write| Fresh::Order(Box::new(write)))
+                } else {
+                    Some(Fresh::NotAvailable("no executor runs on the node, so it can run no repair step and no test"))
+                }
             }
             Step::PowerOff | Step::ReleasePods => Some(Fresh::NotAvailable("no BMC is connected")),
             // The writer of stored statuses does this.

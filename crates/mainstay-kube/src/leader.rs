@@ -146,7 +146,7 @@ pub(crate) async fn lead(
         corrected: Corrections::default(),
         recent: RecentWrites::default(),
         forgetting: BTreeSet::new(),
-        acting: Acting::start(capability, client, epoch, tenure),
+        acting: Acting::start(capability, client, epoch, (tenure, settings.lease)),
     };
     if seen > epoch {
         metrics.restored();

@@ -49,7 +49,7 @@ pub use progress::{Progress, ProgressEvent};
 pub use prometheus::Prometheus;
 pub use real_node::RealNode;
 pub use servers::{Program, Servers};
-pub use test_cluster::{AgentReport, TestCluster, TestNode};
+pub use test_cluster::{AgentReport, Answers, PlayedExecutor, TestCluster, TestNode};
 pub use test_process::{TestProcess, run_to_end};
 pub use wait::{Answer, SOON, eventually, eventually_within};
 

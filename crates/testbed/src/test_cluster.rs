@@ -3,6 +3,7 @@
 
 mod builder;
 mod node;
+mod played_executor;
 
 use anyhow::{Context as _, Result};
 use kube::Client;
@@ -12,7 +13,8 @@ use serde_json::{Value, json};
 use crate::{Cluster, deploy};
 
 pub use builder::TestClusterBuilder;
-pub use node::{AgentReport, TestNode};
+pub use node::{AgentReport, Answers, TestNode};
+pub use played_executor::PlayedExecutor;
 
 use builder::PoolPolicy;
 

@@ -14,10 +14,21 @@ use crate::source::resource;
 
 /// Namespace of the cluster's own pods, which are never evicted.
 const KUBE_SYSTEM: &str = "kube-system";
+/// Namespace of Mainstay's own pods.
+const MAINSTAY_SYSTEM: &str = "mainstay-system";
 /// Deepest chain of owners that is read.
 const ABOVE_MAX: usize = 8;
 /// Phases in which a pod no longer runs.
 const ENDED: [&str; 2] = ["Succeeded", "Failed"];
+
+/// What an order depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SeenOnNode {
+    /// Whether a pod of a gang runs on the node.
+    pub(super) runs_jobs: bool,
+    /// Whether the pod of an executor runs on the node.
+    pub(super) has_executor: bool,
+}
 
 impl ClusterBackend {
     pub(super) async fn pods_to_evict(&self, gang: &GangId, node: &NodeName) -> Read<Vec<PodToEvict>> {
@@ -36,10 +47,12 @@ impl ClusterBackend {
         Ok(pods)
     }
 
-    /// Whether no pod of any gang runs on the node.
-    pub(super) async fn runs_no_job(&self, node: &NodeName) -> Read<bool> {
+    /// What runs on the node.
+    pub(super) async fn seen_on(&self, node: &NodeName) -> Read<SeenOnNode> {
         let pods = self.pods_on(node, None).await?;
-        Ok(!pods.iter().any(|pod| is_running(pod) && !pod::belongs_to_its_node(&pod.metadata)))
+        let runs_jobs = pods.iter().any(|pod| is_running(pod) && !pod::belongs_to_its_node(&pod.metadata));
+        let has_executor = pods.iter().any(|pod| is_running(pod) && is_executor(pod));
+        Ok(SeenOnNode { runs_jobs, has_executor })
     }
 
     async fn pods_on(&self, node: &NodeName, namespace: Option<&str>) -> Read<Vec<PartialPod>> {
@@ -91,6 +104,17 @@ fn is_of(owner: &OwnerReference, kind: &OwnerKind) -> bool {
 
 fn is_running(pod: &PartialPod) -> bool {
     !ENDED.contains(&pod.status.phase.as_str())
+}
+
+/// Whether it is the pod of a node executor: one of Mainstay's own namespace with its labels.
+fn is_executor(pod: &PartialPod) -> bool {
+    let has = |key: &str, value: &str| {
+        pod.metadata.labels.as_ref().and_then(|labels| labels.get(key)).is_some_and(|known| known == value)
+    };
+    pod.metadata.namespace.as_deref() == Some(MAINSTAY_SYSTEM)
+        && has("app.kubernetes.io/name", "mainstay")
+        && has("app.kubernetes.io/component", "executor")
+        && pod::belongs_to_its_node(&pod.metadata)
 }
 
 fn may_be_evicted(pod: &PartialPod) -> bool {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_act::{BARRIER_WAIT, BarrierStep, Executor, Finished, Offer, RateLimits};
+use mainstay_act::{BarrierStep, Executor, Finished, Offer, RateLimits};
 use mainstay_engine::record::step_words;
 use mainstay_model::{Effect, Epoch, Fact, Mode, Outcome, Reason, Step, Timestamp};
 use tokio::sync::watch;
@@ -33,13 +33,18 @@ pub(super) struct Acting {
 
 impl Acting {
     /// Starts the executor, if the leader has the permission to act.
-    pub(super) fn start(capability: Capability, client: &kube::Client, epoch: Epoch, tenure: &Tenure) -> Option<Self> {
+    pub(super) fn start(
+        capability: Capability,
+        client: &kube::Client,
+        epoch: Epoch,
+        (tenure, lease): (&Tenure, Duration),
+    ) -> Option<Self> {
         if capability == Capability::Observe {
             return None;
         }
         let (gangs, of_backend) = watch::channel(Arc::default());
         let backend = Arc::new(ClusterBackend::new(client.clone(), epoch, of_backend));
-        let executor = Executor::start(backend, Arc::new(tenure.clone()), RateLimits::default(), BARRIER_WAIT);
+        let executor = Executor::start(backend, Arc::new(tenure.clone()), RateLimits::default(), lease);
         Some(Self { executor, gangs, as_of_raised: None, has_passed: false })
     }
 

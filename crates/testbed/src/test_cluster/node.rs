@@ -35,17 +35,40 @@ pub struct AgentReport<'a> {
     gpus: usize,
     driver: &'a str,
     xids: &'a [(&'a str, u64)],
+    answers: Answers<'a>,
+}
+
+/// What an executor of orders reports: the number of the boot, nonces of steps that are done, and of suites that passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answers<'a> {
+    /// Number of the boot, from 1.
+    pub boot: u32,
+    /// Nonces of repair steps that are done.
+    pub done: &'a [String],
+    /// Nonces of suites whose tests all passed.
+    pub passed: &'a [String],
+}
+
+impl Default for Answers<'_> {
+    fn default() -> Self {
+        Self { boot: 1, done: &[], passed: &[] }
+    }
 }
 
 impl<'a> AgentReport<'a> {
     /// A report on eight GPUs, with the count of each XID since boot.
     pub const fn new(sequence: u64, xids: &'a [(&'a str, u64)]) -> Self {
-        Self { sequence, gpus: 8, driver: DRIVER, xids }
+        Self { sequence, gpus: 8, driver: DRIVER, xids, answers: Answers { boot: 1, done: &[], passed: &[] } }
     }
 
     /// The same report on another number of GPUs.
     pub const fn on_gpus(self, gpus: usize) -> Self {
         Self { gpus, ..self }
+    }
+
+    /// The same report with answers to orders.
+    pub const fn with_answers(self, answers: Answers<'a>) -> Self {
+        Self { answers, ..self }
     }
 
     /// The same report with another driver version.
@@ -94,14 +117,18 @@ impl TestNode {
                 "firstSeenAt": now, "lastSeenAt": now,
             })
         };
+        let done = |nonce: &String| json!({ "nonce": nonce, "outcome": "Done", "endedAt": now });
+        let passed = |nonce: &String| json!({ "nonce": nonce, "test": "gpu-burn", "verdict": "Passed" });
         json!({
-            "nodeUid": self.uid, "bootId": "boot-1", "sequence": report.sequence, "reportedAt": now,
+            "nodeUid": self.uid, "bootId": format!("boot-{}", report.answers.boot), "sequence": report.sequence, "reportedAt": now,
             "agentVersion": "0.2.0",
             "inventory": {
                 "board": self.board(), "product": "NVIDIA H100 80GB HBM3", "driver": report.driver, "kernel": "6.8.0",
                 "gpus": (0..report.gpus).map(gpu).collect::<Vec<_>>(),
             },
             "evidence": report.xids.iter().map(evidence).collect::<Vec<_>>(),
+            "outcomes": report.answers.done.iter().map(done).collect::<Vec<_>>(),
+            "results": report.answers.passed.iter().map(passed).collect::<Vec<_>>(),
         })
     }
 }

@@ -8,11 +8,7 @@ const IN_SERVICE: Literal<RuleName> = RuleName::literal("InService");
 const CLOSED: Literal<RuleName> = RuleName::literal("Closed");
 const OPEN: Literal<RuleName> = RuleName::literal("Open");
 
-<<<<<<< HEAD
-/// Generation of an object without any edit since it was created.
-=======
 /// Generation of an object without an edit since it was created.
->>>>>>> watch
 pub(crate) const FIRST_GENERATION: i64 = 1;
 
 /// The stored condition of one object, without its texts.
@@ -37,11 +33,7 @@ impl StoredCondition {
         }
     }
 
-<<<<<<< HEAD
-    /// Whether it is the condition of a node in this stage, with an object of this generation.
-=======
     /// Whether it is the right condition of a node in this stage whose object has this generation.
->>>>>>> watch
     pub(crate) fn fits(&self, stage: Stage, generation: i64) -> bool {
         self.status == status(stage == Stage::InService) && self.observed_generation == generation
     }

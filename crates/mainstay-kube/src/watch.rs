@@ -48,11 +48,7 @@ pub(crate) enum WatchEvent<K> {
 }
 
 /// One message of a watch. Its time travels with it, because messages may wait in the channel: the time at which the
-<<<<<<< HEAD
-/// watch received something does not mean that the reader of the channel knows it.
-=======
 /// watch received something does not show what the reader of the channel knows.
->>>>>>> watch
 #[derive(Debug)]
 pub(crate) struct Message<N> {
     /// Time until which the reader knows the kind once this message is handled: when the watch received the message, or,

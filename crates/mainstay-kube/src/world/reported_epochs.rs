@@ -1,8 +1,4 @@
-<<<<<<< HEAD:crates/mainstay-kube/src/world/witnesses.rs
-//! The highest epoch that agents have seen, which they keep outside etcd. After a restore of etcd the Cell may be older than the last
-=======
 //! The highest epoch outside etcd, which agents report. After a restore of etcd the Cell may be older than the last
->>>>>>> watch:crates/mainstay-kube/src/world/reported_epochs.rs
 //! leader, and a new pod has no audit log that knows better; the agents have the epochs in their state files.
 
 use std::collections::BTreeMap;
@@ -13,13 +9,8 @@ use mainstay_model::{CellFacts, Epoch, Fact, NodeName, NodeUid, Timestamp};
 use super::{Role, World};
 
 /// Nodes that must name an epoch above the Cell's. One node may lie, or have a damaged state file.
-<<<<<<< HEAD:crates/mainstay-kube/src/world/witnesses.rs
-const WITNESSES_MIN: usize = 2;
-/// Below this number of nodes one report is enough: a second agent may not exist. A false report costs no more than the actions of a cell
-=======
 const REPORTS_MIN: usize = 2;
 /// Below this number of nodes one is enough: a second reporter may not exist. A lie costs no more than the actions of a cell
->>>>>>> watch:crates/mainstay-kube/src/world/reported_epochs.rs
 /// of two nodes, because a restored Cell means Observe.
 const NODES_FOR_TWO: usize = 3;
 

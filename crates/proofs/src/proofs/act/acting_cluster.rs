@@ -1,4 +1,4 @@
-//! A test cluster on which the controller may act, and the objects of a run: they are created anew for each.
+//! A test cluster on which the controller may act, and the objects of a run, which are created for each run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

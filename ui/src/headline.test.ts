@@ -61,12 +61,12 @@ describe("notices", () => {
   });
 
   it("a mode without effect is reported in the words of the server", () => {
-    const modeNotice = "Mode Act has no effect yet: this version only observes. Decisions are recorded as dry runs.";
+    const modeNotice = "Mode Act has no effect: the controller has no permission to act. Decisions are recorded as dry runs.";
     expect(fleetNotices({ ...fleet({ cluster, mode: "Act" }), modeNotice }, 0)).toEqual([{ key: "mode", tone: "alarm", title: modeNotice, text: "" }]);
   });
 
   it("a server that does not respond comes first, with since when and for how long", () => {
-    const modeNotice = "Mode Act has no effect yet: this version only observes.";
+    const modeNotice = "Mode Act has no effect: the controller has no permission to act.";
     const [first, ...rest] = fleetNotices({ ...fleet({ cluster: { ...cluster, staleSince: 60_000 } }), modeNotice }, 240_000);
     expect(first?.title).toBe("The API server has not responded since 1970-01-01 00:01:00 UTC (3 min).");
     expect(first?.tone).toBe("alarm");

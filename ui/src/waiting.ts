@@ -36,7 +36,7 @@ export const WAIT_ENDS: Record<WaitingOn, string> = {
   Drain: "The job's last pod leaves the node.",
   Freeze: "The freeze expires. No version sets a freeze yet.",
   Leadership: "The leader of the cell takes the next step.",
-  Mode: "An operator raises the mode of the cell or of the pool. On a cluster, this version only observes in every mode.",
+  Mode: "An operator raises the mode of the cell or of the pool. On a cluster, the controller also needs the permission to act.",
   Operator: "An operator withdraws the request, repairs the node or files a new request.",
   Order: "The node's agent reports the order's outcome, or the latest end of the order passes.",
   Qualification: "Every test of the suite has reported, or its time limit passes.",

@@ -11,9 +11,9 @@ use crate::guards;
 /// Longest time of one request.
 const CALL_MAX: Duration = Duration::from_secs(10);
 /// Shortest time in which a request can be expected to end. With less of the lease left, none is sent.
-const CALL_MIN: Duration = Duration::from_millis(500);
+const CALL_MIN: Duration = Duration::from_millis(200);
 /// Time that must be left of the lease when a request ends.
-const LEASE_MARGIN: Duration = Duration::from_millis(250);
+const LEASE_MARGIN: Duration = Duration::from_millis(100);
 /// Pause before a read that failed, or a renewal of the lease, is tried again.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 

@@ -34,8 +34,8 @@ use crate::{Conditions, Moment};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct CellSpec {
-    /// Highest mode for every pool and every kind of action. Lowering it to Observe is the kill switch. This version
-    /// only observes: with Propose or Act the condition ModeHonoured is False, and decisions are recorded as dry runs.
+    /// Highest mode for every pool and every kind of action. Lowering it to Observe is the kill switch. Without the
+    /// permission to act, the condition ModeHonoured is False with Propose and Act, and decisions are recorded as dry runs.
     pub mode: Mode,
     /// Actions that an operator approved, for mode Propose. The admission policies accept a write that carries out
     /// exactly such an action, until the approval expires.

@@ -341,7 +341,8 @@ impl Leader<'_> {
         let act = step_words(&effect.step);
         if effect.execution == Execution::Ordered {
             let is_slurmd = matches!(&effect.step, Step::Stop { gang } if pod::is_slurmd(gang));
-            let why = if is_slurmd { "only Slurm may drain slurmd pods" } else { "this version only observes" };
+            let why =
+                if is_slurmd { "only Slurm may drain slurmd pods" } else { "the controller has no permission to act" };
             let (node, id, gang) = (effect.node.clone(), effect.id.clone(), effect.step.gang().cloned());
             if let Ok(why) = Reason::parse(why) {
                 self.observe(Fact::Outcome { node, effect: id, gang, outcome: Outcome::Refused(why) }, now);

@@ -292,7 +292,10 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
     bed.report(faulty, 2, &[("79", 3)]).await?;
     let view = View::read(&bed.admin()).await?;
     assert_eq!(view.mode_in_effect(), Some(Mode::Observe));
-    assert!(view.mode_notice().is_some_and(|notice| notice.starts_with("Mode Act has no effect yet")));
+    assert!(
+        view.mode_notice()
+            .is_some_and(|notice| notice.starts_with("Mode Act has no effect: the controller has no permission"))
+    );
     assert!(view.decision().effects.iter().all(|effect| match &effect.step {
         Step::Store(persisted) => matches!(persisted.stage, Stage::InService | Stage::Suspect),
         Step::Order(_) | Step::Cordon | Step::Uncordon | Step::AskCheckpoint { .. } | Step::Stop { .. } => {
@@ -320,8 +323,8 @@ async fn mode_act_only_observes_and_the_cell_says_so() -> Result<()> {
         conditions.into_iter().find(|one| one.type_.as_str() == "ModeHonoured")
     };
     let condition = eventually("the condition", honoured).await?;
-    assert_eq!((condition.status, condition.reason.as_str()), (ConditionStatus::False, "ActingNotAvailable"));
-    assert!(condition.message.as_str().starts_with("Mode Act has no effect yet"), "{condition:?}");
+    assert_eq!((condition.status, condition.reason.as_str()), (ConditionStatus::False, "NoPermissionToAct"));
+    assert!(condition.message.as_str().starts_with("Mode Act has no effect:"), "{condition:?}");
     let cordoned = bed.kubectl(&["get", "nodes", "-o", "jsonpath={.items[*].spec}"]).await?;
     assert!(!cordoned.contains("unschedulable") && !cordoned.contains("mainstay.dev"), "{cordoned}");
     assert!(running.metrics().contains("mainstay_mode{mode=\"Observe\"} 1"));

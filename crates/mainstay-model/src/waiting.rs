@@ -139,7 +139,7 @@ impl WaitingOn {
             Self::Freeze => "The freeze expires. No version sets a freeze yet.",
             Self::Leadership => "The leader of the cell takes the next step.",
             Self::Mode => {
-                "An operator raises the mode of the cell or of the pool. On a cluster, this version only observes in every mode."
+                "An operator raises the mode of the cell or of the pool. On a cluster, the controller also needs the permission to act."
             }
             Self::Operator => "An operator withdraws the request, repairs the node or files a new request.",
             Self::Order => "The node's agent reports the order's outcome, or the latest end of the order passes.",

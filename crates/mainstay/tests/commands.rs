@@ -159,7 +159,7 @@ async fn in_mode_act_no_command_shows_an_action_that_was_not_executed() -> Resul
             ensure!(!text.contains(claim), "{command} claims {claim:?}:\n{text}");
         }
         if ["status", "plan", "why"].iter().any(|named| command.starts_with(named)) {
-            ensure!(text.contains("Act has no effect yet: this version only observes"), "{command}:\n{text}");
+            ensure!(text.contains("Act has no effect: the controller has no permission to act"), "{command}:\n{text}");
         }
         ensure!(text.lines().all(|line| line.chars().count() <= 100), "{command}:\n{text}");
     }

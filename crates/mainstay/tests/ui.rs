@@ -177,7 +177,7 @@ async fn with_acts_the_page_acts_as_the_caller_and_with_no_other_name() -> Resul
     .await?;
     ensure!(fleet.mode_in_effect == Mode::Observe, "{fleet:?}");
     let notice = fleet.mode_notice.unwrap_or_default();
-    ensure!(notice.starts_with("Mode Propose has no effect yet"), "{notice}");
+    ensure!(notice.starts_with("Mode Propose has no effect:"), "{notice}");
     let plan: Plan = page.read("/plan").await?;
     ensure!(plan.items.iter().all(|item| item.execution != Some(Execution::Ordered)), "{plan:?}");
     let stop = json!({ "by": "mallory", "reason": "it looks wrong" });

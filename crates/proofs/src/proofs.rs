@@ -1,6 +1,7 @@
 //! The list of proofs: one for every number that a document claims. A new proof is a file in this folder, a line here, a line
 //! in `crates/xtask/src/figures/list.rs` and an entry in `crates/xtask/claims.toml`. `prove.rs` defines what a proof is.
 
+mod act;
 mod act_pays;
 mod agent;
 mod alerts;
@@ -109,6 +110,8 @@ pub(crate) const ALL: &[Proof] = &[
     observe::SCALE_10K,
     observe::SCALE_100K,
     observe::CRASH,
+    act::CRASH,
+    act::CRASH_FULL,
     image::PROOF,
     release::RELEASE,
     fence::OLDEST,

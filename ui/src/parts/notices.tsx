@@ -6,7 +6,7 @@ import type { Notice } from "../fleet-notices";
 import { capital } from "../format";
 import { restartLive } from "../live";
 
-/** Notices above every page, such as "mode Act has no effect yet". Alarms are announced to screen readers. */
+/** Notices above every page, such as "Mode Act has no effect". Alarms are announced to screen readers. */
 export function Notices({ notices }: { notices: Notice[] }) {
   if (notices.length === 0) return null;
   return (

@@ -196,7 +196,7 @@ async fn another_tool_that_treats_the_node_is_named_and_a_return_is_not_stopped_
 
 #[tokio::test]
 async fn no_request_is_sent_when_the_lease_ends_too_soon() {
-    let mut executor = executor(Script::default(), 700);
+    let mut executor = executor(Script::default(), 250);
     executor.offer(effect("n1", Step::Cordon), pool());
     let ended = ends(&mut executor, 1).await;
     assert!(matches!(&ended[0].1, Outcome::Refused(why) if why.as_str().contains("lease")), "{ended:?}");

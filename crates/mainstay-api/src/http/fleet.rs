@@ -16,7 +16,7 @@ pub struct Fleet {
     pub now: i64,
     /// Mode that an operator set: the highest one that Mainstay may use.
     pub mode: Mode,
-    /// Mode in effect: what Mainstay does with its decisions now. This version only observes a cluster.
+    /// Mode in effect: what Mainstay does with its decisions now. Observe on a cluster whose controller has no permission to act.
     pub mode_in_effect: Mode,
     /// Why the mode that an operator set has no effect, as a sentence to show. Null where it is in effect.
     pub mode_notice: Option<String>,

@@ -217,7 +217,9 @@ impl Route {
             Self::AskNode => "Files a request for a node. It stays open until it is withdrawn.",
             Self::WithdrawRequest => "Withdraws the open request for a node.",
             Self::Acknowledge => "Acknowledges an incident.",
-            Self::SetMode => "Sets the mode. On a cluster, this version only observes whatever the mode.",
+            Self::SetMode => {
+                "Sets the mode. On a cluster, a controller without the permission to act observes in every mode."
+            }
             Self::Stop => "Kill switch: sets the mode to Observe, so no new action starts.",
             Self::Demo => "Pauses or resumes a demo, or changes its speed.",
             Self::DemoFaults => "Faults that can be injected into a demo.",

@@ -15,8 +15,6 @@ use crate::node::{self, PartialNode, ReadResult};
 /// Effects of our taints.
 const NO_SCHEDULE: &str = "NoSchedule";
 const PREFER_NO_SCHEDULE: &str = "PreferNoSchedule";
-/// Annotations that are on a node while it is under treatment: ours, and those that keep autoscalers away.
-const OURS: [&str; 5] = [EPOCH, APPROVAL, PLAN, SCALE_DOWN_DISABLED, DO_NOT_DISRUPT];
 /// Annotation: which of the autoscalers' marks are ours, so that a mark of an operator stays.
 const MARKS: &str = "mainstay.dev/marks";
 
@@ -87,14 +85,16 @@ impl FreshNode {
         self.taints.iter().any(|taint| taint["key"] == key)
     }
 
-    /// The patch of a step. The label of the fence and our annotations are on the node from the first patch of a treatment to the last.
+    /// The patch of a step. The label of the fence and the marks for autoscalers are on the node from the first patch of a treatment to
+    /// the last. Epoch, action and plan stay: the fence reads them on the object that a patch leads to.
     fn patch(&self, effect: &Effect, epoch: Epoch) -> Vec<Value> {
         let mut after = self.clone();
         after.change_taints(effect);
+        after.annotations.extend(signature(effect, epoch).map(|(key, value)| (key.to_owned(), Value::from(value))));
         if after.has_taint(TAINT) || after.has_taint(AVOID_TAINT) {
-            after.sign(effect, epoch);
+            after.begin_treatment();
         } else {
-            after.unsign();
+            after.end_treatment();
         }
         let mut patch = vec![
             json!({ "op": "test", "path": "/metadata/uid", "value": self.uid }),
@@ -133,9 +133,8 @@ impl FreshNode {
         }
     }
 
-    fn sign(&mut self, effect: &Effect, epoch: Epoch) {
+    fn begin_treatment(&mut self) {
         self.labels.insert(FENCED.to_owned(), Value::from(""));
-        self.annotations.extend(signature(effect, epoch).map(|(key, value)| (key.to_owned(), Value::from(value))));
         // An annotation that is there already is an operator's, and stays when the treatment ends.
         let known = self.annotations.get(MARKS).and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut ours: Vec<&str> = known.split(',').filter(|mark| !mark.is_empty()).collect();
@@ -149,14 +148,13 @@ impl FreshNode {
         self.annotations.insert(MARKS.to_owned(), Value::from(ours));
     }
 
-    fn unsign(&mut self) {
+    fn end_treatment(&mut self) {
         self.labels.remove(FENCED);
         let marks = self.annotations.remove(MARKS);
         let marks = marks.as_ref().and_then(Value::as_str).unwrap_or_default();
-        let is_mark = |key: &str| key == SCALE_DOWN_DISABLED || key == DO_NOT_DISRUPT;
-        for key in OURS {
-            if !is_mark(key) || marks.split(',').any(|mark| mark == key) {
-                self.annotations.remove(key);
+        for mark in [SCALE_DOWN_DISABLED, DO_NOT_DISRUPT] {
+            if marks.split(',').any(|ours| ours == mark) {
+                self.annotations.remove(mark);
             }
         }
     }

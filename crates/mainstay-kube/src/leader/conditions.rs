@@ -26,7 +26,7 @@ const CURRENT: Literal<RuleName> = RuleName::literal("Current");
 const NOT_RESTORED: Literal<RuleName> = RuleName::literal("NotRestored");
 const RESTORED_STORE: Literal<RuleName> = RuleName::literal("RestoredStore");
 const IN_EFFECT: Literal<RuleName> = RuleName::literal("InEffect");
-const ACTING_NOT_AVAILABLE: Literal<RuleName> = RuleName::literal("ActingNotAvailable");
+const NO_PERMISSION: Literal<RuleName> = RuleName::literal("NoPermissionToAct");
 
 /// Times of the latest condition update and of the latest search for orphaned reports.
 #[derive(Debug, Default)]
@@ -105,7 +105,7 @@ impl Leader<'_> {
         let mode = cell.spec.mode;
         let honoured = match self.world.capability().notice(mode) {
             None => (MODE_HONOURED, true, IN_EFFECT, execution::in_effect_words(mode)),
-            Some(notice) => (MODE_HONOURED, false, ACTING_NOT_AVAILABLE, notice),
+            Some(notice) => (MODE_HONOURED, false, NO_PERMISSION, notice),
         };
         let wanted: Vec<Condition> = [alone, known, honoured]
             .into_iter()

@@ -3,7 +3,7 @@
 
 mod autoscaler;
 mod cell;
-mod controller;
+pub(super) mod controller;
 mod crash;
 mod dashboards;
 mod emulated_nodes;
@@ -14,7 +14,7 @@ mod journal_replay;
 mod one_page;
 mod scale;
 mod scenario;
-mod test_cluster;
+pub(super) mod test_cluster;
 
 use std::time::Duration;
 

@@ -85,6 +85,8 @@ pub const ALL: &[Figure] = &[
     by_hand("scale-10k",          "kB per node",                AtMost(20),           40).on_servers(),
     by_hand("scale-100k",         "kB per node",                AtMost(20),           180).on_servers(),
     by_hand("crash-observe",      "ends that differ",           Exactly(0),           120).on_servers(),
+    in_ci("crash-act",            "ends that differ",           Exactly(0),           10).on_servers(),
+    by_hand("crash-act-full",     "ends that differ",           Exactly(0),           120).on_servers(),
     // The agent's release build is not among the builds of CI.
     by_hand("image",              "calls refused by RBAC",      Exactly(0),           40).on_servers(),
     // It builds both programs for both architectures, twice.

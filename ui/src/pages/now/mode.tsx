@@ -16,9 +16,9 @@ const MEANS: Record<Mode, string> = {
   Act: "Decisions are executed within the disruption budgets below.",
 };
 
-/** No version changes a real cluster yet, so Propose and Act behave as Observe there. */
+/** On a cluster, the mode shown is the one in effect. Without the permission to act, that is Observe. */
 function meaning(mode: Mode, real: boolean): string {
-  return real && mode !== "Observe" ? `No effect yet: this version only observes. ${MEANS.Observe}` : MEANS[mode];
+  return real && mode !== "Observe" ? `${MEANS[mode]} The controller also needs the permission to act.` : MEANS[mode];
 }
 
 export function ModePanel({ mode }: { mode: Mode }) {

@@ -15,18 +15,18 @@ use tokio::time::{Instant, sleep, timeout};
 const SOON: Duration = Duration::from_mins(1);
 
 /// A running controller; it is killed when this is dropped.
-pub(super) struct Controller {
+pub(in crate::proofs) struct Controller {
     child: Child,
     address: String,
 }
 
 impl Controller {
     /// With a Lease of a second, so that a successor need not wait.
-    pub(super) async fn start(program: &Path, kubeconfig: &Path, record: &Path) -> anyhow::Result<Self> {
+    pub(in crate::proofs) async fn start(program: &Path, kubeconfig: &Path, record: &Path) -> anyhow::Result<Self> {
         Self::start_with(program, kubeconfig, record, 1).await
     }
 
-    pub(super) async fn start_with(
+    pub(in crate::proofs) async fn start_with(
         program: &Path,
         kubeconfig: &Path,
         record: &Path,
@@ -39,7 +39,7 @@ impl Controller {
     }
 
     /// With a journal of facts in a directory below `folder`.
-    pub(super) async fn start_recording(
+    pub(in crate::proofs) async fn start_recording(
         program: &Path,
         kubeconfig: &Path,
         folder: &Path,
@@ -62,34 +62,34 @@ impl Controller {
     }
 
     /// Ends it without a warning.
-    pub(super) async fn kill(mut self) -> anyhow::Result<()> {
+    pub(in crate::proofs) async fn kill(mut self) -> anyhow::Result<()> {
         timeout(SOON, self.child.kill()).await.context("a killed program does not end")??;
         Ok(())
     }
 
     /// Where it serves its metrics.
-    pub(super) fn address(&self) -> &str {
+    pub(in crate::proofs) fn address(&self) -> &str {
         &self.address
     }
 
-    pub(super) fn pid(&self) -> anyhow::Result<u32> {
+    pub(in crate::proofs) fn pid(&self) -> anyhow::Result<u32> {
         self.child.id().context("it ended")
     }
 
     /// All of its series.
-    pub(super) async fn metrics(&self) -> anyhow::Result<String> {
+    pub(in crate::proofs) async fn metrics(&self) -> anyhow::Result<String> {
         timeout(SOON, get(&self.address)).await.context("it does not answer")?
     }
 
     /// One of its series.
-    pub(super) async fn metric(&self, name: &str) -> anyhow::Result<Option<u64>> {
+    pub(in crate::proofs) async fn metric(&self, name: &str) -> anyhow::Result<Option<u64>> {
         let text = self.metrics().await?;
         let found = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         Ok(found.map(str::parse).transpose()?)
     }
 
     /// Waits until it has the Lease.
-    pub(super) async fn wait_for_lease(&self) -> anyhow::Result<()> {
+    pub(in crate::proofs) async fn wait_for_lease(&self) -> anyhow::Result<()> {
         let until = Instant::now() + SOON;
         while self.metric("mainstay_leading").await?.unwrap_or(0) == 0 {
             ensure!(Instant::now() < until, "it does not get the Lease");
@@ -99,11 +99,11 @@ impl Controller {
     }
 
     /// Waits until it leads and has decided.
-    pub(super) async fn wait_until_leading(&self) -> anyhow::Result<()> {
+    pub(in crate::proofs) async fn wait_until_leading(&self) -> anyhow::Result<()> {
         self.wait_until_leading_within(SOON).await
     }
 
-    pub(super) async fn wait_until_leading_within(&self, at_most: Duration) -> anyhow::Result<()> {
+    pub(in crate::proofs) async fn wait_until_leading_within(&self, at_most: Duration) -> anyhow::Result<()> {
         let until = Instant::now() + at_most;
         while self.metric("mainstay_decisions_total").await?.unwrap_or(0) == 0 {
             ensure!(Instant::now() < until, "it does not lead");

@@ -1,0 +1,324 @@
+//! Every scenario runs once without a failure, to count the writes and keep the final state. Then it runs with a failure at each write: the
+//! controller is killed before it, killed after it, or loses the answer. Each run must end with the same objects, and no action may be
+//! carried out twice. Drawn scenarios fail at two writes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use futures::future::try_join_all;
+use serde_json::Value;
+use tempfile::TempDir;
+use testbed::fault_proxy::{Call, Fault, FaultProxy, Rule, Turn};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep, timeout};
+use xtask::{command, dist, output};
+
+use super::acting_cluster::{ActingCluster, Run};
+use super::scenario::{self, Scenario, Step};
+use crate::proofs::observe::controller::Controller;
+use crate::prove::{Context, Measurement};
+
+const NODES: usize = 4;
+/// Clusters that run scenarios at the same time. A run mostly waits.
+const CLUSTERS: usize = 3;
+/// Idle time after which no more writes follow: the executor looks ten times a second, an incident is shown after 0.7 s.
+const QUIET: Duration = Duration::from_millis(2_500);
+/// Idle time of a repetition: a busy machine may pause longer than [`QUIET`].
+const QUIET_LONG: Duration = Duration::from_secs(8);
+const SETTLES_WITHIN: Duration = Duration::from_mins(2);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// The barrier of a new leader lasts one lease of a second.
+const BARRIER: Duration = Duration::from_millis(1_500);
+/// Drawn scenarios of a full run.
+const DRAWN: u64 = 28;
+/// Time limit of a question to git.
+const GIT_LIMIT: Duration = Duration::from_secs(10);
+/// Failures in CI, drawn by commit.
+const SLICE: usize = 6;
+
+/// What fails in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    None,
+    KilledBefore(u64),
+    KilledAfter(u64),
+    LostAnswer(u64),
+}
+
+impl Failure {
+    const fn kills(self) -> bool {
+        matches!(self, Self::KilledBefore(_) | Self::KilledAfter(_))
+    }
+
+    fn rule(self) -> Option<Rule> {
+        let (fault, number) = match self {
+            Self::None => return None,
+            Self::KilledBefore(number) => (Fault::HoldBefore, number),
+            Self::KilledAfter(number) => (Fault::HoldAfter, number),
+            Self::LostAnswer(number) => (Fault::LoseAnswer, number),
+        };
+        Some(Rule::new(fault, Turn::Nth(number), Call::is_write))
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+struct End {
+    state: Vec<Value>,
+    /// How often each action was carried out.
+    actions: BTreeMap<String, u32>,
+    writes: u64,
+}
+
+/// One cluster with its proxy.
+struct Bench {
+    cluster: ActingCluster,
+    proxy: FaultProxy,
+    kubeconfig: PathBuf,
+    folder: TempDir,
+}
+
+/// Counts over all runs.
+#[derive(Debug, Default)]
+struct Tally {
+    runs: u64,
+    repeated: u64,
+    differ: i64,
+    twice: i64,
+}
+
+/// All failures of all scenarios.
+pub(super) async fn full(context: &Context) -> Result<Measurement> {
+    let drawn = (0..DRAWN).map(scenario::drawn);
+    measure(context, scenario::by_hand().into_iter().chain(drawn).collect(), None).await
+}
+
+/// A few failures, drawn by commit.
+pub(super) async fn slice(context: &Context) -> Result<Measurement> {
+    let root = &context.workspace.root;
+    let hash = command::text(command::program("git", root).args(["rev-parse", "HEAD"]), GIT_LIMIT).await?;
+    let seed = u64::from_str_radix(hash.get(..8).context("a short commit hash")?, 16)?;
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut scenarios = scenario::by_hand();
+    random.shuffle(&mut scenarios);
+    scenarios.truncate(2);
+    measure(context, scenarios, Some(seed)).await
+}
+
+async fn measure(context: &Context, scenarios: Vec<Scenario>, slice: Option<u64>) -> Result<Measurement> {
+    let folder = TempDir::new()?;
+    // A copy: it is started again for most of an hour, and the next build would put another in its place.
+    let program = folder.path().join("mainstay");
+    std::fs::copy(dist::binary(&context.workspace).await?, &program)?;
+    let count = scenarios.len();
+    let clusters = if slice.is_some() { 1 } else { CLUSTERS };
+    let (queue, tally) = (Mutex::new(scenarios), Mutex::new(Tally::default()));
+    let work = async |number: usize| -> Result<()> {
+        let bench = Bench::start(&format!("crash{number}")).await?;
+        loop {
+            let Some(scenario) = queue.lock().await.pop() else { return Ok(()) };
+            bench.all(&scenario, &program, slice, &tally).await.with_context(|| scenario.name.clone())?;
+        }
+    };
+    try_join_all((0..clusters).map(work)).await?;
+    let Tally { runs, repeated, differ, twice } = tally.into_inner();
+    ensure!(runs > 0, "nothing was run");
+    let detail = format!(
+        "{runs} runs of {count} scenarios with a kill before or after a write, or a lost answer: {differ} ends differ, {twice} actions were carried out twice; {repeated} runs repeated with more time"
+    );
+    Ok(Measurement { value: differ + twice, detail })
+}
+
+impl Bench {
+    async fn start(name: &str) -> Result<Self> {
+        let cluster = ActingCluster::start(name, NODES).await?;
+        let proxy = FaultProxy::start(&cluster.controller().await?).await?;
+        let folder = TempDir::new()?;
+        let kubeconfig = folder.path().join("proxy.kubeconfig");
+        std::fs::write(&kubeconfig, proxy.kubeconfig())?;
+        Ok(Self { cluster, proxy, kubeconfig, folder })
+    }
+
+    /// Runs a scenario with every failure, or with those that the slice chooses.
+    async fn all(&self, scenario: &Scenario, program: &Path, slice: Option<u64>, tally: &Mutex<Tally>) -> Result<()> {
+        let expected = self.run(scenario, program, Failure::None, QUIET_LONG).await?;
+        ensure!(expected.writes > 0, "nothing is written");
+        let kinds = |number| [Failure::KilledBefore(number), Failure::KilledAfter(number), Failure::LostAnswer(number)];
+        let mut failures: Vec<Failure> = (1..=expected.writes).flat_map(kinds).collect();
+        let drawn = scenario.name.strip_prefix("seed ").and_then(|seed| seed.parse().ok());
+        if let Some(seed) = slice.or(drawn) {
+            fastrand::Rng::with_seed(seed).shuffle(&mut failures);
+            failures.truncate(if slice.is_some() { SLICE / 2 } else { 2 });
+        }
+        for failure in failures {
+            let context = || format!("{failure:?}");
+            let mut found = self.run(scenario, program, failure, QUIET).await.with_context(context)?;
+            let mut again = 0;
+            if found.state != expected.state {
+                again = 1;
+                found = self.run(scenario, program, failure, QUIET_LONG).await.with_context(context)?;
+            }
+            let differs = found.state != expected.state;
+            let twice = found
+                .actions
+                .iter()
+                .filter(|(action, count)| **count > expected.actions.get(*action).copied().unwrap_or(1))
+                .count();
+            if differs {
+                output::note(format_args!(
+                    "{}, {failure:?}: {}",
+                    scenario.name,
+                    difference(&expected.state, &found.state)
+                ));
+            }
+            if twice > 0 {
+                output::note(format_args!(
+                    "{}, {failure:?}: {:?}, expected {:?}",
+                    scenario.name, found.actions, expected.actions
+                ));
+            }
+            let mut tally = tally.lock().await;
+            tally.runs += 1;
+            tally.repeated += again;
+            tally.differ += i64::from(differs);
+            tally.twice += i64::try_from(twice)?;
+        }
+        let all = tally.lock().await;
+        output::note(format_args!("{}: {} writes; so far {all:?}", scenario.name, expected.writes));
+        Ok(())
+    }
+
+    async fn run(&self, scenario: &Scenario, program: &Path, failure: Failure, quiet: Duration) -> Result<End> {
+        self.cluster.clean().await?;
+        self.proxy.clear();
+        let start = || Controller::start(program, &self.kubeconfig, self.folder.path());
+        let mut served = start().await?;
+        served.wait_until_leading().await?;
+        // The takeover writes as well; what is counted begins after it.
+        sleep(BARRIER).await;
+        self.proxy.clear();
+        failure.rule().into_iter().for_each(|rule| self.proxy.add(rule));
+        let mut kills_left = u32::from(failure.kills());
+        let mut run = Run::default();
+        for step in scenario.steps.iter().chain([&Step::Settle]) {
+            self.cluster.execute(*step, &mut run).await?;
+            if matches!(step, Step::Settle) {
+                if kills_left > 0 && self.is_held_within(quiet, &mut run).await? {
+                    kills_left = 0;
+                    served.kill().await?;
+                    self.proxy.clear_rules();
+                    served = start().await?;
+                    served.wait_until_leading().await?;
+                    sleep(BARRIER).await;
+                }
+                self.settle(quiet, &mut run).await?;
+            }
+        }
+        let written = self.proxy.written();
+        let writes = self.proxy.writes();
+        served.kill().await?;
+        let mut actions = BTreeMap::new();
+        for write in written.iter().filter(|write| write.is_carried_out()) {
+            if let Some(action) = action(&write.call, &write.json()) {
+                *actions.entry(action).or_default() += 1;
+            }
+        }
+        Ok(End { state: self.cluster.state().await?.into_iter().map(plain).collect(), actions, writes })
+    }
+
+    async fn is_held_within(&self, quiet: Duration, run: &mut Run) -> Result<bool> {
+        let until = Instant::now() + quiet;
+        while Instant::now() < until {
+            if timeout(LOOK_EVERY, self.proxy.wait_until_held()).await.is_ok() {
+                return Ok(true);
+            }
+            self.cluster.run_orders(run).await?;
+        }
+        Ok(false)
+    }
+
+    /// Waits until nothing is written any more.
+    async fn settle(&self, quiet: Duration, run: &mut Run) -> Result<()> {
+        let until = Instant::now() + SETTLES_WITHIN;
+        let (mut writes, mut since) = (self.proxy.writes(), Instant::now());
+        while since.elapsed() < quiet {
+            ensure!(Instant::now() < until, "it does not settle: {writes} writes");
+            sleep(LOOK_EVERY).await;
+            self.cluster.run_orders(run).await?;
+            if self.proxy.writes() != writes {
+                (writes, since) = (self.proxy.writes(), Instant::now());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The action that a write carries out; none for a write to our own status and for an Event.
+fn action(call: &Call, body: &Value) -> Option<String> {
+    match call.place.as_str() {
+        "nodes" => {
+            let operations = body.as_array()?;
+            let taints =
+                operations.iter().find(|one| one["path"] == "/spec/taints").map(|one| one["value"].to_string());
+            Some(format!("taints of {}: {}", call.name, taints.unwrap_or_default()))
+        }
+        "pods/eviction" => {
+            let uid = &body["deleteOptions"]["preconditions"]["uid"];
+            Some(format!("eviction of {} {}", call.name, if uid.is_null() { "" } else { "by uid" }))
+        }
+        "checkpointrequests" => Some(format!("request to {}", body["spec"]["gang"])),
+        _ => None,
+    }
+}
+
+/// Fields that differ between two runs: identities, leaders and times.
+const APART: [&str; 11] = [
+    "uid",
+    "resourceVersion",
+    "generation",
+    "managedFields",
+    "creationTimestamp",
+    "epoch",
+    "newestHour",
+    "selfLink",
+    "nonce",
+    "observedGeneration",
+    "mainstay.dev/epoch",
+];
+
+/// An object without the fields that differ between two runs: identities, leaders and times.
+fn plain(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.into_iter().filter(|(name, _)| !APART.contains(&name.as_str()));
+            Value::Object(kept.map(|(name, value)| (name, plain(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(plain).collect()),
+        Value::String(text) => Value::String(timeless(&text)),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
+    }
+}
+
+/// A text without a moment, without the moment at the end of an incident's name, and without the one in a request's name.
+fn timeless(text: &str) -> String {
+    if text.parse::<jiff::Timestamp>().is_ok() {
+        return "a moment".to_owned();
+    }
+    let is_hex = |part: &str| part.len() == 11 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let text: Vec<&str> = text.split('-').map(|part| if is_hex(part) { "then" } else { part }).collect();
+    let text = text.join("-");
+    let is_moment = |end: &str| end.len() == 15 && end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    match text.char_indices().rev().nth(14).map(|(at, _)| text.split_at(at)) {
+        Some((start, end)) if is_moment(end) => format!("{start}then"),
+        _ => text,
+    }
+}
+
+fn difference(expected: &[Value], found: &[Value]) -> String {
+    let only = |these: &[Value], those: &[Value]| -> Vec<String> {
+        these.iter().filter(|one| !those.contains(one)).map(ToString::to_string).collect()
+    };
+    format!("missing {:?}, instead {:?}", only(expected, found), only(found, expected))
+}

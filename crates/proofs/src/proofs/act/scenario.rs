@@ -1,0 +1,99 @@
+//! What happens in a run: twelve scenarios written by hand, and more that are drawn by seed from the same steps.
+
+use testbed::AgentReport;
+
+/// One thing that happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A pod of a job on a node: name, node, job, and whether the job saves when it is asked.
+    Pod(&'static str, usize, &'static str, Saves),
+    /// A report of a node's agent with XIDs.
+    Report(usize, &'static [(&'static str, u64)]),
+    /// An operator files a request for a node.
+    Ask(usize, &'static str),
+    /// An operator withdraws it.
+    Withdraw(usize),
+    /// An operator cordons a node.
+    Cordon(usize),
+    /// Another tool marks a node as its own.
+    Mark(usize),
+    /// Jobs answer their checkpoint requests.
+    Answer,
+    /// An executor on the node runs every order.
+    Execute(usize),
+    /// What came of it is there before the next.
+    Settle,
+}
+
+/// Whether a job answers a checkpoint request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Saves {
+    Never,
+    OnRequest,
+}
+
+/// What happens, by name.
+#[derive(Debug, Clone)]
+pub(super) struct Scenario {
+    pub(super) name: String,
+    pub(super) steps: Vec<Step>,
+}
+
+use Saves::{Never, OnRequest};
+use Step::{Answer, Ask, Cordon, Execute, Mark, Pod, Report, Settle, Withdraw};
+
+const OFF: &[(&str, u64)] = &[("79", 1)];
+const CONTAINED: &[(&str, u64)] = &[("94", 1)];
+const UNCONTAINED: &[(&str, u64)] = &[("95", 1)];
+
+#[rustfmt::skip] // one line a scenario, to be read as a table
+const BY_HAND: [(&str, &[Step]); 12] = [
+    ("an empty node", &[Report(0, OFF)]),
+    ("a node with a job", &[Pod("a-0", 0, "a", Never), Report(0, OFF)]),
+    ("a node with two jobs", &[Pod("a-0", 0, "a", Never), Pod("b-0", 0, "b", Never), Report(0, UNCONTAINED)]),
+    ("a job on two nodes", &[Pod("a-0", 0, "a", Never), Pod("a-1", 1, "a", Never), Report(0, OFF)]),
+    ("a job that saves", &[Pod("a-0", 0, "a", OnRequest), Report(0, CONTAINED), Settle, Answer]),
+    ("two nodes of a job that saves", &[Pod("a-0", 0, "a", OnRequest), Pod("a-1", 1, "a", OnRequest), Report(0, CONTAINED), Report(1, CONTAINED), Settle, Answer]),
+    ("three nodes and a budget of two", &[Report(0, OFF), Report(1, OFF), Settle, Report(2, OFF)]),
+    ("an operator's drain", &[Pod("a-0", 0, "a", Never), Ask(0, "Drain")]),
+    ("an operator's quarantine, withdrawn", &[Ask(0, "Quarantine"), Settle, Withdraw(0)]),
+    ("a hold during the treatment", &[Pod("a-0", 0, "a", OnRequest), Report(0, CONTAINED), Settle, Ask(0, "Hold")]),
+    ("a cordoned node", &[Pod("a-0", 0, "a", Never), Cordon(0), Report(0, OFF)]),
+    ("a repair with tests and return", &[Execute(0), Report(0, OFF), Settle, Execute(0), Settle]),
+];
+
+/// Steps that a drawn scenario is made of.
+#[rustfmt::skip]
+const DRAWN_FROM: [Step; 12] = [
+    Pod("c-0", 0, "c", Never), Pod("c-1", 1, "c", Never), Pod("d-1", 1, "d", OnRequest), Pod("d-2", 2, "d", OnRequest),
+    Report(0, OFF), Report(1, CONTAINED), Report(2, UNCONTAINED), Ask(1, "Drain"), Ask(2, "Hold"), Cordon(2), Mark(3),
+    Report(3, OFF),
+];
+
+/// The scenarios that are written by hand.
+pub(super) fn by_hand() -> Vec<Scenario> {
+    BY_HAND.iter().map(|(name, steps)| Scenario { name: (*name).to_owned(), steps: steps.to_vec() }).collect()
+}
+
+/// A scenario drawn by seed: four to seven different steps, with pauses.
+pub(super) fn drawn(seed: u64) -> Scenario {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut left = DRAWN_FROM.to_vec();
+    let mut steps = Vec::new();
+    for _ in 0..random.usize(4..=7) {
+        steps.push(left.swap_remove(random.usize(..left.len())));
+        if random.usize(..3) == 0 {
+            steps.push(Settle);
+        }
+    }
+    // Pods come before the faults of their nodes: a new pod would not get to a node with our taint.
+    steps.sort_by_key(|step| !matches!(step, Pod(..)));
+    steps.push(Settle);
+    steps.push(Answer);
+    Scenario { name: format!("seed {seed}"), steps }
+}
+
+/// The report of an agent with these XIDs.
+pub(super) fn report<'a>(sequence: u64, xids: &'a [(&'a str, u64)]) -> AgentReport<'a> {
+    AgentReport::new(sequence, xids)
+}

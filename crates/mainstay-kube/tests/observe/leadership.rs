@@ -50,6 +50,22 @@ async fn a_faulty_node_costs_few_writes() -> Result<()> {
         ("mainstay.dev/incidents/status", 1),
     ];
     assert_eq!(one, expected.map(|(place, count)| (place.to_owned(), count)).into(), "one faulty node");
+
+    // A burst of reports, while the first writes are on their way.
+    for sequence in 2..6 {
+        for node in &bed.nodes[4..] {
+            bed.report(node, sequence, &[("79", sequence)]).await?;
+        }
+    }
+    let suspects = async || {
+        let records = bed.list::<GpuNode>().await;
+        records.iter().filter(|one| one.status.as_ref().is_some_and(|status| status.stage == Stage::Suspect)).count()
+    };
+    eventually("five suspects", async || (suspects().await == 5).then_some(())).await?;
+    let burst = added(&after_one, &count().await?);
+    // One for the fault, one for the evidence after it, and one where the wait changed to a shared cause.
+    let statuses = burst["mainstay.dev/gpunodes/status"];
+    assert!((4..=12).contains(&statuses), "four faulty nodes: {burst:?}");
     running.stop().await?;
     bed.only_ours_was_written()
 }

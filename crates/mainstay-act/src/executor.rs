@@ -147,6 +147,12 @@ impl<B: Backend, L: Leadership> Executor<B, L> {
         Offer::Queued
     }
 
+    /// Drops the effects that have not started. The engine decides again, after the cluster was read again.
+    pub fn withdraw(&mut self) {
+        self.queue.clear();
+        self.places.clear();
+    }
+
     /// Starts what may start now, and ends what is too late.
     pub fn pump(&mut self) {
         let (now, barrier) = (now(), self.barrier());

@@ -235,6 +235,17 @@ async fn a_refusal_that_may_pass_is_repeated_until_the_latest_start() {
 }
 
 #[tokio::test]
+async fn a_withdrawn_effect_does_not_start_and_can_be_offered_again() {
+    let mut executor = executor(Script::default(), 10_000);
+    assert_eq!(executor.offer(effect("n1", Step::Cordon), pool()), Offer::Queued);
+    executor.withdraw();
+    assert!(timeout(Duration::from_millis(500), executor.next()).await.is_err());
+    assert_eq!(executor.backend.sent.load(Ordering::SeqCst), 0);
+    assert_eq!(executor.offer(effect("n1", Step::Cordon), pool()), Offer::Queued);
+    assert_eq!(ends(&mut executor, 1).await, [("n1".to_owned(), Outcome::Applied)]);
+}
+
+#[tokio::test]
 async fn a_full_queue_refuses_and_names_the_reason() {
     let mut executor = executor(Script { fence_refusals: AtomicU32::new(100), ..Script::default() }, 10_000);
     for number in 0..QUEUE_MAX {

@@ -65,6 +65,13 @@ impl Leader<'_> {
         }
     }
 
+    /// Drops queued actions that have not started: they were decided with what the cluster looked like before.
+    pub(super) fn withdraw_actions(&mut self) {
+        if let Some(acting) = &mut self.acting {
+            acting.executor.withdraw();
+        }
+    }
+
     /// Queues an ordered effect. Returns false if this leader may not act.
     pub(super) fn act(&mut self, effect: &Effect, now: Timestamp) -> Result<bool, Error> {
         let Some(acting) = &mut self.acting else { return Ok(false) };

@@ -40,6 +40,7 @@ impl Leader<'_> {
                 ReadingEnd::Leadership(reason) => return Ok(reason),
                 ReadingEnd::Again(why) => {
                     info!(why, "reading everything again");
+                    self.withdraw_actions();
                     self.outbox.drain(DRAIN_WITHIN).await;
                     self.begin_again();
                 }

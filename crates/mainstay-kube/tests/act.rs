@@ -6,7 +6,7 @@
 #[path = "act/acting_cluster.rs"]
 mod acting_cluster;
 
-use acting_cluster::{ActingCluster, Change};
+use acting_cluster::{ActingCluster, Change, LEASE};
 use anyhow::Result;
 use mainstay_api::{CheckpointRequest, GpuNode};
 use mainstay_model::Stage;
@@ -160,4 +160,61 @@ async fn another_tools_treatment_is_not_disturbed_and_without_promotion_nothing_
     assert!(bed.node(&theirs.name).await?.pointer("/spec/taints").is_none());
     running.stop().await?;
     Ok(())
+}
+
+#[tokio::test]
+async fn a_node_that_registered_again_unseen_is_not_touched() -> Result<()> {
+    let bed = ActingCluster::start("anew", 8).await?;
+    let (again, known) = (bed.nodes[1].clone(), bed.nodes[5].clone());
+    bed.allow("Act").await?;
+    bed.report_all_healthy().await?;
+    let running = bed.controller().await?;
+    bed.report_xids(&known, 2, OFF_THE_BUS).await?;
+    eventually("our taint on the known node", async || {
+        bed.node(&known.name).await.ok().filter(|node| node.pointer("/spec/taints").is_some())
+    })
+    .await?;
+
+    bed.hide_node_events();
+    bed.register_again(&again).await?;
+    bed.report_xids(&again, 2, OFF_THE_BUS).await?;
+    eventually("the decision to quarantine it", async || {
+        let status = bed.get::<GpuNode>(&again.name).await?.status?;
+        (status.stage != Stage::InService).then_some(())
+    })
+    .await?;
+    tokio::time::sleep(LEASE).await;
+    let writes = bed.changes().into_iter().filter(|one| one.place == "nodes" && one.name == again.name).count();
+    assert_eq!(writes, 0, "the decision was about another registration");
+    assert!(bed.node(&again.name).await?.pointer("/spec/taints").is_none());
+    running.stop().await
+}
+
+#[tokio::test]
+async fn a_leader_that_was_paused_does_nothing_after_the_next_one_leads() -> Result<()> {
+    let bed = ActingCluster::start("paused", 8).await?;
+    let sick = bed.nodes[3].clone();
+    bed.allow("Act").await?;
+    bed.report_all_healthy().await?;
+    let first = bed.controller().await?;
+    eventually("the first leader", async || bed.epoch().await.filter(|epoch| *epoch == 1)).await?;
+    // Past its barrier, so that only the Lease and the fence hold it back.
+    tokio::time::sleep(LEASE * 2).await;
+    bed.pause(LEASE * 4);
+    bed.report_xids(&sick, 2, OFF_THE_BUS).await?;
+    let second = bed.second_controller().await?;
+    eventually("the second leader", async || bed.epoch().await.filter(|epoch| *epoch == 2)).await?;
+    let before = bed.changes().len();
+    eventually("the second leader's taint", async || {
+        bed.node(&sick.name).await.ok().filter(|node| node.pointer("/spec/taints").is_some())
+    })
+    .await?;
+    let node = bed.node(&sick.name).await?;
+    assert_eq!(node["metadata"]["annotations"]["mainstay.dev/epoch"], "2", "the second leader acted");
+    tokio::time::sleep(LEASE * 3).await;
+    let late: Vec<Change> = bed.changes().into_iter().skip(before).filter(|one| one.place != "leases").collect();
+    let acted = late.iter().filter(|one| one.place == "nodes" || one.place == "pods/eviction").count();
+    assert_eq!(acted, 0, "the paused leader acted after its time: {late:?}");
+    first.stop().await?;
+    second.stop().await
 }

@@ -6,22 +6,23 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use kube::api::{ListParams, Patch, PatchParams};
+use k8s_openapi::api::core::v1::Node;
+use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{ClusterResourceScope, NamespaceResourceScope};
 use kube::{Api, Client, Config, Resource, ResourceExt as _};
-use mainstay_api::CheckpointRequest;
+use mainstay_api::{Cell, CheckpointRequest};
 use mainstay_kube::{Controller, Error, Settings};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use testbed::fault_proxy::FaultProxy;
+use testbed::fault_proxy::{EventFault, EventRule, FaultProxy, Turn, WatchEvent};
 use testbed::test_cluster::resource_path;
-use testbed::{AgentReport, NAMESPACE, SOON, TestCluster, TestNode, deploy};
+use testbed::{AgentReport, NAMESPACE, SOON, TestCluster, TestNode, deploy, eventually};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// Lease of the controllers. The barrier of a new leader is as long.
-const LEASE: Duration = Duration::from_secs(3);
+pub(crate) const LEASE: Duration = Duration::from_secs(3);
 
 pub(crate) struct ActingCluster {
     inner: TestCluster,
@@ -64,11 +65,20 @@ impl ActingCluster {
         Ok(Self { inner, proxy, through_proxy: Client::try_from(config)? })
     }
 
-    /// Starts a controller.
+    /// Starts a controller behind the proxy.
     pub(crate) async fn controller(&self) -> Result<RunningController> {
+        Self::start_controller(self.through_proxy.clone())
+    }
+
+    /// Starts a controller that reaches the API server directly.
+    pub(crate) async fn second_controller(&self) -> Result<RunningController> {
+        Self::start_controller(self.cluster.client_of(NAMESPACE, "mainstay-controller").await?)
+    }
+
+    fn start_controller(client: Client) -> Result<RunningController> {
         let settings = Settings { lease: LEASE, ..Settings::default() };
         let (stop, told) = watch::channel(false);
-        let controller = Controller::with(self.through_proxy.clone(), settings);
+        let controller = Controller::with(client, settings);
         Ok(RunningController { stop, task: tokio::spawn(controller.run(told)) })
     }
 
@@ -146,6 +156,34 @@ impl ActingCluster {
 
     pub(crate) async fn kubectl(&self, args: &[&str]) -> Result<String> {
         self.cluster.run_kubectl(args).await
+    }
+
+    /// From now on the controller behind the proxy gets no event about nodes.
+    pub(crate) fn hide_node_events(&self) {
+        let about_nodes = |event: &WatchEvent| event.resource == "nodes" && event.kind != "BOOKMARK";
+        self.proxy.add_for_events(EventRule::new(EventFault::Drop, Turn::Every, about_nodes));
+    }
+
+    /// Deletes a node and registers one of the same name.
+    pub(crate) async fn register_again(&self, node: &TestNode) -> Result<()> {
+        let nodes: Api<Node> = Api::all(self.admin.clone());
+        let mut object = nodes.get(&node.name).await?;
+        nodes.delete(&node.name, &DeleteParams::default()).await?;
+        eventually("the node gone", async || Ok(nodes.get_opt(&node.name).await?.is_none())).await?;
+        object.metadata =
+            ObjectMeta { name: object.metadata.name, labels: object.metadata.labels, ..ObjectMeta::default() };
+        nodes.create(&PostParams::default(), &object).await?;
+        Ok(())
+    }
+
+    /// Lets no call of the controller behind the proxy pass for this time.
+    pub(crate) fn pause(&self, time: Duration) {
+        self.proxy.pause_for(time);
+    }
+
+    /// Epoch of the Cell.
+    pub(crate) async fn epoch(&self) -> Option<i64> {
+        self.get::<Cell>("cell").await?.status.map(|status| status.epoch)
     }
 
     /// Every write of the controller that the server carried out, oldest first.

@@ -189,6 +189,10 @@ impl ActingCluster {
             });
             self.bed.merge(NODES, name, &clean).await?;
         }
+        let cells = self.bed.list(&resource_path("cells")).await?;
+        if cells.iter().all(|cell| cell["status"].is_null()) {
+            return Ok(());
+        }
         let counters = json!({ "status": { "breakers": [], "ruleCounters": [] } });
         let cells = resource_path("cells");
         let patch = Request::new(cells).patch_subresource(

@@ -43,6 +43,7 @@ function modeWithoutEffect({ modeNotice }: Fleet): Notice | null {
 const WITHOUT: Record<string, string> = {
   pods: "Jobs on nodes, allocated GPUs and the queue are not visible.",
   nodereports: "Agent reports are not visible.",
+  checkpointrequests: "Whether jobs were asked to save is not visible.",
   gpunodes: "Node status and operator requests are not visible.",
   incidents: "Only current incidents are shown, no past ones.",
   cells: "The mode is not visible; the page assumes Observe.",

@@ -93,7 +93,7 @@ impl fmt::Display for Wait {
             Self::Turn => f.write_str("too many actions are under way"),
             Self::Barrier(step) => step.fmt(f),
             Self::SameTarget => f.write_str("another action on the same node or job is under way"),
-            Self::Rate(scope) => write!(f, "too many actions for {scope}"),
+            Self::Rate(scope) => write!(f, "the limit of {scope} is reached"),
         }
     }
 }

@@ -80,10 +80,10 @@ impl RateLimits {
 impl fmt::Display for RateScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Cell => f.write_str("the cell, a minute"),
-            Self::Pool(pool) => write!(f, "pool {pool}, a minute"),
-            Self::Namespace(namespace) => write!(f, "namespace {namespace}, a minute"),
-            Self::Leadership => f.write_str("one leadership, a day"),
+            Self::Cell => f.write_str("actions a minute in the cell"),
+            Self::Pool(pool) => write!(f, "actions a minute in pool {pool}"),
+            Self::Namespace(namespace) => write!(f, "actions a minute in namespace {namespace}"),
+            Self::Leadership => f.write_str("actions a day in one leadership"),
         }
     }
 }

@@ -280,7 +280,7 @@ async fn a_cluster_without_mainstay_is_shown_as_one() -> Result<()> {
     let page = test_cluster::ui(&cluster.kubeconfig(), &[])?;
     let fleet: Fleet = page.read("/fleet").await?;
     let seen = fleet.cluster.unwrap_or_default();
-    ensure!(fleet.nodes == 0 && seen.unreadable.len() == 6, "{seen:?}");
+    ensure!(fleet.nodes == 0 && seen.unreadable.len() == 7, "{seen:?}");
     ensure!(seen.unreadable.iter().all(|unread| unread.why == UnreadableReason::NotInstalled), "{seen:?}");
     page.stop()
 }

@@ -269,5 +269,5 @@ async fn rates_limit_how_many_start() {
         Outcome::Refused(why) => Some(why.as_str().to_owned()),
         Outcome::Applied | Outcome::Conflict | Outcome::Started | Outcome::Unknown => None,
     });
-    assert_eq!(refused.collect::<Vec<_>>(), ["too many actions for pool p, a minute"; 2]);
+    assert_eq!(refused.collect::<Vec<_>>(), ["the limit of actions a minute in pool p is reached"; 2]);
 }

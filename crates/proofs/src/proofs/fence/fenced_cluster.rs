@@ -20,6 +20,8 @@ pub(super) const CONTROLLER_NAMESPACE: &str = "mainstay-system";
 /// A policy sees a changed parameter a moment later; on a busy machine the moment can be long.
 const SEEN_AT_MOST: Duration = Duration::from_secs(20);
 const POLL_EVERY: Duration = Duration::from_millis(20);
+/// A label and an annotation of others on the labelled node.
+pub(super) const OF_OTHERS: &str = "example.com/kept";
 /// Name of the example that holds the options of a valid eviction.
 const EVICTION_OPTIONS: &str = "eviction";
 
@@ -155,8 +157,10 @@ impl FencedCluster {
             let mut object = self.object(resource)?.clone();
             object["metadata"] = json!({ "name": name });
             if name == LABELLED_NODE {
-                object["metadata"]["labels"] = json!({ (mainstay_api::FENCED): "" });
-                object["metadata"]["annotations"] = json!({ (mainstay_api::DELETE_EPOCH): EPOCH.to_string() });
+                // A label and an annotation of others.
+                object["metadata"]["labels"] = json!({ (mainstay_api::FENCED): "", (OF_OTHERS): "yes" });
+                let annotations = json!({ (mainstay_api::DELETE_EPOCH): EPOCH.to_string(), (OF_OTHERS): "yes" });
+                object["metadata"]["annotations"] = annotations;
                 object["spec"] = json!({ "taints": [{ "key": mainstay_api::TAINT, "effect": "NoSchedule" }] });
             }
             let stored = self.create(&prefix(resource), &object).await?;

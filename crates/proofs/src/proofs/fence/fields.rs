@@ -4,7 +4,9 @@
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-use super::fenced_cluster::{CONTROLLER_NAMESPACE, FencedCluster, Verb, WriteMode, WriteRequest, send_until};
+use super::fenced_cluster::{
+    CONTROLLER_NAMESPACE, FencedCluster, OF_OTHERS, Verb, WriteMode, WriteRequest, send_until,
+};
 use super::operation::{EPOCH, LABELLED_NODE, eviction, prefix, taints};
 use super::{Case, ExpectedResponse};
 
@@ -97,12 +99,12 @@ fn on_nodes() -> Vec<Call> {
             ANNOTATION,
         ),
         ("another annotation", metadata("annotations", json!({ "example.com/a": "b" })), ANNOTATION),
-        ("another annotation goes", metadata("annotations", json!({ "example.com/kept": null })), ANNOTATION),
-        ("another annotation changes", metadata("annotations", json!({ "example.com/kept": "no" })), ANNOTATION),
+        ("another annotation goes", metadata("annotations", json!({ (OF_OTHERS): null })), ANNOTATION),
+        ("another annotation changes", metadata("annotations", json!({ (OF_OTHERS): "no" })), ANNOTATION),
         ("a similar prefix", metadata("annotations", json!({ "mainstay.development/a": "b" })), ANNOTATION),
         ("another label", metadata("labels", json!({ "example.com/a": "b" })), LABEL),
-        ("another label goes", metadata("labels", json!({ "example.com/rack": null })), LABEL),
-        ("another label changes", metadata("labels", json!({ "example.com/rack": "r2" })), LABEL),
+        ("another label goes", metadata("labels", json!({ (OF_OTHERS): null })), LABEL),
+        ("another label changes", metadata("labels", json!({ (OF_OTHERS): "no" })), LABEL),
         ("the pool of the node", metadata("labels", json!({ "mainstay.dev/pool": "other" })), LABEL),
         ("a role of the node", metadata("labels", json!({ "node-role.kubernetes.io/control-plane": "" })), LABEL),
         ("a finalizer", metadata("finalizers", json!(["example.com/a"])), METADATA),

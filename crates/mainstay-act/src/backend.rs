@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mainstay_model::{ClaimId, Effect, NodeName, NodeUid, Outcome, Reason, Schedulable, Stage, Timestamp};
+use mainstay_model::{ClaimId, Effect, NodeName, NodeUid, Outcome, Reason, RequestKind, Schedulable, Stage, Timestamp};
 
 /// Access to one cluster. It contains no policy: every method reads, or sends one request.
 pub trait Backend: Send + Sync + 'static {
@@ -29,13 +29,15 @@ pub trait Leadership: Send + Sync + 'static {
     fn remaining(&self) -> Duration;
 }
 
-/// The stored status of a node, as far as an effect depends on it.
+/// The stored status of a node and the operator's request about it, as far as an effect depends on them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredIntent {
     /// Stored stage.
     pub stage: Stage,
     /// Claim of the stored grant.
     pub claim: Option<ClaimId>,
+    /// The operator's request.
+    pub request: Option<RequestKind>,
 }
 
 /// What a fresh read of a target found.

@@ -1,5 +1,6 @@
 //! The queue of effects of one leadership: bounded, one step in flight for each node and each gang, started in the order of their
-//! arrival as the rates permit. An effect that cannot start before its latest start ends as refused, with the reason.
+//! arrival as the rates permit. An effect that is refused for a reason that may pass returns to the queue, so that it holds up no other. One
+//! that cannot start before its latest start ends as refused, with the reason.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -14,6 +15,7 @@ use tokio::time::sleep;
 use crate::backend::{Backend, Leadership, now};
 use crate::barrier::{self, BarrierStep};
 use crate::rates::{RateLimits, RateScope, Rates};
+use crate::sequence::Attempt;
 use crate::{guards, sequence};
 
 /// Largest number of effects in the queue. Further ones are refused.
@@ -50,6 +52,8 @@ enum Wait {
     Barrier(BarrierStep),
     SameTarget,
     Rate(RateScope),
+    /// The last attempt was refused for this reason.
+    Refused(Reason),
 }
 
 /// Identity of an effect: the same action on the same node and gang.
@@ -67,6 +71,17 @@ struct Queued {
     effect: Effect,
     pool: PoolName,
     wait: Wait,
+    /// Earliest time of the next attempt.
+    not_before: Option<Timestamp>,
+    /// Whether the rates count it. Attempts at one effect count once.
+    is_counted: bool,
+}
+
+/// An effect after an attempt, with its place in the order of arrival.
+struct Tried {
+    place: u64,
+    queued: Queued,
+    attempt: Attempt,
 }
 
 /// Carries out the effects of one leadership.
@@ -78,9 +93,11 @@ pub struct Executor<B, L> {
     queue: BTreeMap<u64, Queued>,
     places: BTreeMap<Key, u64>,
     arrived: u64,
+    /// The last effect that had arrived when the queue was withdrawn.
+    withdrawn: u64,
     in_flight: BTreeSet<Key>,
     busy: BTreeSet<Target>,
-    tasks: JoinSet<Finished>,
+    tasks: JoinSet<Tried>,
     ended: VecDeque<Finished>,
     barrier: watch::Receiver<BarrierStep>,
     /// The task of the barrier. It ends with the leadership.
@@ -94,6 +111,7 @@ impl fmt::Display for Wait {
             Self::Barrier(step) => step.fmt(f),
             Self::SameTarget => f.write_str("another action on the same node or job is under way"),
             Self::Rate(scope) => write!(f, "the limit of {scope} is reached"),
+            Self::Refused(why) => why.fmt(f),
         }
     }
 }
@@ -113,6 +131,7 @@ impl<B: Backend, L: Leadership> Executor<B, L> {
             queue: BTreeMap::new(),
             places: BTreeMap::new(),
             arrived: 0,
+            withdrawn: 0,
             in_flight: BTreeSet::new(),
             busy: BTreeSet::new(),
             tasks: JoinSet::new(),
@@ -143,7 +162,8 @@ impl<B: Backend, L: Leadership> Executor<B, L> {
         }
         self.arrived += 1;
         self.places.insert(key, self.arrived);
-        self.queue.insert(self.arrived, Queued { effect, pool, wait: Wait::Turn });
+        let queued = Queued { effect, pool, wait: Wait::Turn, not_before: None, is_counted: false };
+        self.queue.insert(self.arrived, queued);
         Offer::Queued
     }
 
@@ -151,6 +171,7 @@ impl<B: Backend, L: Leadership> Executor<B, L> {
     pub fn withdraw(&mut self) {
         self.queue.clear();
         self.places.clear();
+        self.withdrawn = self.arrived;
     }
 
     /// Starts what may start now, and ends what is too late.
@@ -159,6 +180,9 @@ impl<B: Backend, L: Leadership> Executor<B, L> {
         let places: Vec<u64> = self.queue.keys().copied().collect();
         for place in places {
             let Some(queued) = self.queue.get(&place) else { continue };
+            if queued.not_before.is_some_and(|at| now < at && now < queued.effect.start_by) {
+                continue;
+            }
             let next = if now >= queued.effect.start_by { None } else { Some(self.wait(queued, barrier)) };
             match next {
                 None => self.too_late(place),
@@ -176,7 +200,7 @@ impl<B: Backend, L: Leadership> Executor<B, L> {
             }
             tokio::select! {
                 joined = self.tasks.join_next(), if !self.tasks.is_empty() => match joined {
-                    Some(Ok(finished)) => self.finish(&finished),
+                    Some(Ok(tried)) => self.tried(tried),
                     // A defect of this program: the process dies, and the lease fails over.
                     Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                     Some(Err(_)) | None => continue,
@@ -202,18 +226,18 @@ impl<B: Backend, L: Leadership> Executor<B, L> {
         if self.tasks.len() >= IN_FLIGHT_MAX {
             return self.note(place, Wait::Turn);
         }
-        if guards::disturbs(&queued.effect.step)
-            && let Err(scope) = self.rates.take(&scopes(queued), now)
-        {
+        let is_counted = queued.is_counted || !guards::disturbs(&queued.effect.step);
+        if !is_counted && let Err(scope) = self.rates.take(&scopes(queued), now) {
             return self.note(place, Wait::Rate(scope));
         }
-        let Some(Queued { effect, .. }) = self.remove(place) else { return };
-        self.in_flight.insert(key(&effect));
-        self.busy.extend(targets(&effect));
+        let Some(queued) = self.remove(place) else { return };
+        let queued = Queued { is_counted: true, ..queued };
+        self.in_flight.insert(key(&queued.effect));
+        self.busy.extend(targets(&queued.effect));
         let (backend, leadership) = (Arc::clone(&self.backend), Arc::clone(&self.leadership));
         self.tasks.spawn(async move {
-            let outcome = sequence::carry_out(&*backend, &*leadership, &effect).await;
-            Finished { effect, outcome }
+            let attempt = sequence::attempt(&*backend, &*leadership, &queued.effect).await;
+            Tried { place, queued, attempt }
         });
     }
 
@@ -236,12 +260,26 @@ impl<B: Backend, L: Leadership> Executor<B, L> {
         Some(queued)
     }
 
-    fn finish(&mut self, finished: &Finished) {
-        self.in_flight.remove(&key(&finished.effect));
-        for target in targets(&finished.effect) {
+    fn tried(&mut self, tried: Tried) {
+        let Tried { place, queued, attempt } = tried;
+        let (key, start_by) = (key(&queued.effect), queued.effect.start_by);
+        self.in_flight.remove(&key);
+        for target in targets(&queued.effect) {
             self.busy.remove(&target);
         }
-        self.ended.push_back(finished.clone());
+        let (pause, why) = match attempt {
+            Attempt::Ended(outcome) => {
+                return self.ended.push_back(Finished { effect: queued.effect, outcome });
+            }
+            Attempt::Again(pause, why) => (pause, why),
+        };
+        let not_before = Timestamp(now().0.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX)));
+        if not_before >= start_by {
+            self.ended.push_back(Finished { effect: queued.effect, outcome: Outcome::Refused(why) });
+        } else if place > self.withdrawn {
+            self.places.insert(key, place);
+            self.queue.insert(place, Queued { wait: Wait::Refused(why), not_before: Some(not_before), ..queued });
+        }
     }
 }
 

@@ -4,11 +4,14 @@ use mainstay_model::{Effect, Outcome, Reason, Step};
 
 use crate::backend::{StoredIntent, TargetState};
 
-/// Why the stored status does not permit the effect, if it does not. The grant must be stored, and the stage must be the one that the
-/// decision was made in.
+/// Why the stored status does not permit the effect, if it does not. The grant must be stored. The stage and the operator's request must be
+/// the ones that the decision was made on.
 pub(crate) fn of_intent(effect: &Effect, stored: Option<&StoredIntent>) -> Option<Outcome> {
     let is_granted = stored.is_some_and(|stored| {
-        stored.stage == effect.expected.recorded && stored.claim.is_some() && stored.claim == effect.claim
+        stored.stage == effect.expected.recorded
+            && stored.request == effect.expected.request
+            && stored.claim.is_some()
+            && stored.claim == effect.claim
     });
     (!is_granted).then_some(Outcome::Conflict)
 }

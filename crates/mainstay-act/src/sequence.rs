@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use mainstay_model::{Effect, Outcome, Reason};
-use tokio::time::sleep;
 
 use crate::backend::{Backend, Failure, FreshTarget, Leadership, Reply, now};
 use crate::guards;
@@ -18,28 +17,15 @@ const LEASE_MARGIN: Duration = Duration::from_millis(100);
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Result of one attempt.
-enum Attempt {
+pub(crate) enum Attempt {
+    /// The effect ended.
     Ended(Outcome),
+    /// Nothing was changed, or the server refused the rest for a reason that may pass: not before this pause.
     Again(Duration, Reason),
 }
 
-/// Carries out an effect before its latest start, and returns what became of it. A request is sent again only after the server
-/// refused it, never after its answer was lost.
-pub(crate) async fn carry_out<B: Backend, L: Leadership>(backend: &B, leadership: &L, effect: &Effect) -> Outcome {
-    loop {
-        let (pause, why) = match attempt(backend, leadership, effect).await {
-            Attempt::Ended(outcome) => return outcome,
-            Attempt::Again(pause, why) => (pause, why),
-        };
-        let again_at = now().0.saturating_add(i64::try_from(pause.as_millis()).unwrap_or(i64::MAX));
-        if again_at >= effect.start_by.0 {
-            return Outcome::Refused(why);
-        }
-        sleep(pause).await;
-    }
-}
-
-async fn attempt<B: Backend, L: Leadership>(backend: &B, leadership: &L, effect: &Effect) -> Attempt {
+/// Tries an effect once. After a lost answer the effect ends as unknown: it is never sent again without a fresh decision.
+pub(crate) async fn attempt<B: Backend, L: Leadership>(backend: &B, leadership: &L, effect: &Effect) -> Attempt {
     let failed = |Failure(why)| Attempt::Again(AGAIN_AFTER, why);
     let stored = match backend.intent(&effect.node).await {
         Ok(stored) => stored,

@@ -20,10 +20,14 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::timeout;
 
 use crate::error::{CALL_WITHIN, Failure, words};
+use calls::Answer;
 use checkpoint::NewRequest;
 use evict::PodToEvict;
 use node_patch::FreshNode;
 use order::OrderWrite;
+
+/// Pause after a refusal that may pass soon.
+const LATER: Duration = Duration::from_secs(5);
 
 /// How pods become gangs: by these labels, or by their topmost owner among these kinds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -71,10 +75,10 @@ impl Backend for ClusterBackend {
     async fn intent(&self, node: &NodeName) -> Read<Option<StoredIntent>> {
         let nodes: Api<GpuNode> = Api::all(self.client.clone());
         let found = read(nodes.get_opt(node.as_str())).await?;
-        let status = found.and_then(|found| found.status);
-        let Some(stored) = status.and_then(|status| Persisted::try_from(&status).ok()) else { return Ok(None) };
+        let Some(GpuNode { spec, status: Some(status), .. }) = found else { return Ok(None) };
+        let Ok(stored) = Persisted::try_from(&status) else { return Ok(None) };
         let claim = stored.grant.map(|grant| grant.claim);
-        Ok(Some(StoredIntent { stage: stored.stage, claim }))
+        Ok(Some(StoredIntent { stage: stored.stage, claim, request: spec.request.map(|request| request.kind) }))
     }
 
     async fn read(&self, effect: &Effect) -> Read<FreshTarget<Fresh>> {
@@ -122,20 +126,19 @@ impl Backend for ClusterBackend {
 }
 
 /// What became of one request whose answer arrived, or did not.
-fn ended(answer: Result<kube::Result<()>, tokio::time::error::Elapsed>) -> Outcome {
-    match answer {
-        Ok(Ok(())) => Outcome::Applied,
-        Ok(Err(error)) => match Failure::of(&error) {
-            Failure::Conflict | Failure::Absent => Outcome::Conflict,
-            // A failed test of a JSON patch.
-            Failure::Refused if is_invalid(&error) => Outcome::Conflict,
-            Failure::Refused | Failure::Expired | Failure::Busy { .. } => {
-                Outcome::Refused(Reason::lossy(&words(&error)))
-            }
-            Failure::Broken => Outcome::Unknown,
-        },
-        Err(_) => Outcome::Unknown,
-    }
+fn replied(answer: Answer) -> Reply {
+    let Ok(answer) = answer else { return Reply::Ended(Outcome::Unknown) };
+    let Err(error) = answer else { return Reply::Ended(Outcome::Applied) };
+    let why = || Reason::lossy(&words(&error));
+    Reply::Ended(match Failure::of(&error) {
+        // The server throttles requests and has not looked at this one.
+        Failure::Busy { after } => return Reply::Later { after: after.unwrap_or(LATER), why: why() },
+        Failure::Conflict | Failure::Absent => Outcome::Conflict,
+        // A failed test of a JSON patch.
+        Failure::Refused if is_invalid(&error) => Outcome::Conflict,
+        Failure::Refused | Failure::Expired => Outcome::Refused(why()),
+        Failure::Broken => Outcome::Unknown,
+    })
 }
 
 fn is_invalid(error: &kube::Error) -> bool {

@@ -2,11 +2,14 @@
 //! reads them. So the engine never decides, and no view shows, an action that this installation cannot carry out. The simulator
 //! and the demo do not use this module.
 
+use std::time::Duration;
+
 use kube::Client;
 use mainstay_api::{Cell, ConditionStatus, GROUP};
 use mainstay_model::{Bounded, Literal, Mode, Persisted, Proposal, ProposalOutcome, RuleName, Stage, Transition};
+use tokio::time::sleep;
 
-use crate::error::Error;
+use crate::error::{Backoff, Error, Failure};
 use crate::permission::{Access, may};
 
 /// What the leader may execute.
@@ -22,6 +25,11 @@ pub(crate) enum Capability {
 /// Type of the Cell's condition that shows whether its mode is in effect.
 pub(crate) const MODE_HONOURED: Literal<RuleName> = RuleName::literal("ModeHonoured");
 
+/// Questions for the permissions while the server does not answer.
+const TRIES_MAX: u32 = 8;
+/// Time between two questions while it leads, in Leases.
+const ASK_EVERY: u32 = 4;
+
 /// Every permission that acting needs. The API server grants all of them together, with `render --allow-actions`.
 const NEEDED: [Access<'static>; 3] = [
     Access { verb: "patch", group: None, resource: "nodes", subresource: None },
@@ -30,8 +38,30 @@ const NEEDED: [Access<'static>; 3] = [
 ];
 
 impl Capability {
-    /// What the API server permits this process.
+    /// What the API server permits this process. It asks again while the server does not answer.
     pub(crate) async fn granted(client: &Client) -> Result<Self, Error> {
+        let mut pauses = Backoff::new();
+        for _ in 1..TRIES_MAX {
+            match Self::permitted(client).await {
+                Err(Error::Server(_)) => sleep(pauses.after(&Failure::Broken)).await,
+                answer => return answer,
+            }
+        }
+        Self::permitted(client).await
+    }
+
+    /// Returns when the API server permits something else.
+    pub(crate) async fn changed(self, client: &Client, lease: Duration) {
+        loop {
+            sleep(lease * ASK_EVERY).await;
+            // Without an answer nothing is known to have changed.
+            if Self::permitted(client).await.is_ok_and(|permitted| permitted != self) {
+                return;
+            }
+        }
+    }
+
+    async fn permitted(client: &Client) -> Result<Self, Error> {
         for access in NEEDED {
             if !may(client, access).await? {
                 return Ok(Self::Observe);

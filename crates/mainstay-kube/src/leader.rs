@@ -59,7 +59,11 @@ const ASK_AT_LEAST: Duration = Duration::from_secs(5);
 /// Dry-run actions remembered as logged. Beyond it the memory is cleared, and some are logged twice.
 const SAID_MAX: usize = 100_000;
 
-/// Why a leadership ended: stopped, lost, deposed, or a restored etcd.
+/// Epochs that may have been used between the snapshot and a restore of which only the Lease or a repeated epoch is known. Each leader raises the epoch by one, so
+/// leaders that follow do not pass it before an operator has looked.
+const EPOCHS_LOST: u64 = 1_000;
+
+/// Why a leadership ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndReason {
     /// The process was asked to stop.
@@ -70,6 +74,8 @@ pub(crate) enum EndReason {
     Deposed,
     /// The Cell's epoch decreased: etcd was restored.
     Restored,
+    /// The permission to act was granted or withdrawn. The next leadership begins with what is permitted now.
+    Permission,
 }
 
 /// State of one leadership: engine, world, queued writes and audit log.
@@ -106,7 +112,7 @@ struct Leader<'a> {
 pub(crate) async fn lead(
     client: &Client,
     settings: &Settings,
-    (identity, tenure): (&Arc<str>, &Tenure),
+    (identity, tenure, is_restored): (&Arc<str>, &Tenure, bool),
     metrics: &Metrics,
     (journal, facts): (&mut AuditLog, &mut Journal),
 ) -> Result<EndReason, Error> {
@@ -115,7 +121,10 @@ pub(crate) async fn lead(
     cell::fence_holds(client, epoch).await?;
     metrics.leads(Some(epoch.0));
     info!(epoch = epoch.0, "leading the cell");
-    let seen = journal.epoch_seen();
+    let known = journal.epoch_seen();
+    // Each leader raises the epoch, so an epoch that was there before was lost in between.
+    let seen =
+        if is_restored || known == epoch { Epoch(known.max(epoch).0.saturating_add(EPOCHS_LOST)) } else { known };
     journal.keep_epoch(seen.max(epoch))?;
     metrics.reset_watch_counters();
     let read_at = Timestamp(jiff::Timestamp::now().as_millisecond());
@@ -149,11 +158,15 @@ pub(crate) async fn lead(
         acting: Acting::start(capability, client, epoch, (tenure, settings.lease)),
     };
     if seen > epoch {
-        metrics.restored();
+        // A restore that the Lease shows was counted when it was seen.
+        if !is_restored {
+            metrics.restored();
+        }
         lead.observe_restored(read_at);
     }
     tokio::select! {
         () = tenure.lost() => Ok(EndReason::Lost),
+        () = capability.changed(client, settings.lease) => Ok(EndReason::Permission),
         ended = lead.run(client) => ended,
     }
 }
@@ -376,7 +389,7 @@ impl Leader<'_> {
                 && !self.recent.repeats_wait(&line.node, line.waiting_on)
             {
                 let (waiting_on, message) = (line.waiting_on, line.message.clone());
-                self.outbox.push(Write::Wait { node: line.node.clone(), waiting_on, message });
+                self.outbox.push(Write::Wait { node: line.node.clone(), waiting_on, message, conditions: None });
             }
         }
     }

@@ -1,21 +1,26 @@
 //! Leader election by Lease. The holder renews it, and gives up before another controller may take it. Expiry is
 //! measured from when we saw the Lease change, never from the times in it, because clocks of two machines may differ.
+//!
+//! The renewal time in it only rises, whatever the clocks do. A Lease with an earlier one than before comes from a restored etcd.
+
+mod renewals;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease as Object, LeaseSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, ObjectMeta};
 use mainstay_act::Leadership;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
+use tracing::error;
 
 use crate::error::{Error, Failure, words};
 use crate::jitter::jittered;
 use crate::metrics::Metrics;
 use crate::write::made_by_us;
+use renewals::{Renewals, after};
 
 /// Name of the Lease, as the controller's role names it.
 pub(crate) const NAME: &str = "mainstay-leader";
@@ -31,6 +36,7 @@ pub(crate) struct Lease {
     /// Time without renewal after which another controller may take the Lease.
     pub(crate) lasts: Duration,
     pub(crate) metrics: Metrics,
+    renewals: Arc<Renewals>,
 }
 
 /// End of the time for which we hold the Lease. In the past if we do not.
@@ -43,6 +49,7 @@ pub(crate) struct HeldLease {
     lease: Lease,
     tenure: Tenure,
     renewing: JoinHandle<()>,
+    is_restored: bool,
 }
 
 // === impl Tenure ===
@@ -79,6 +86,10 @@ impl Leadership for Tenure {
 // === impl Lease ===
 
 impl Lease {
+    pub(crate) fn new(api: Api<Object>, identity: Arc<str>, lasts: Duration, metrics: Metrics) -> Self {
+        Self { api, identity, lasts, metrics, renewals: Arc::default() }
+    }
+
     /// Waits until this process holds the Lease.
     pub(crate) async fn acquire(&self) -> Result<HeldLease, Error> {
         let (mut seen, mut refused): (Option<(Option<String>, Instant)>, u32) = (None, 0);
@@ -129,7 +140,14 @@ impl Lease {
     }
 
     async fn look(&self) -> kube::Result<Option<Object>> {
-        self.within(self.api.get_opt(NAME)).await
+        let found = self.within(self.api.get_opt(NAME)).await?;
+        if let Some(object) = &found
+            && self.renewals.see(object, &self.identity)
+        {
+            self.metrics.restored();
+            error!("the Lease is older than before: etcd was restored");
+        }
+        Ok(found)
     }
 
     async fn create(&self) -> kube::Result<Object> {
@@ -141,12 +159,14 @@ impl Lease {
     /// Writes the Lease under the version that was read: of two writers, one is rejected.
     async fn write(&self, object: Object, holder: &str) -> kube::Result<Object> {
         let object = self.signed(object, holder);
-        self.within(self.api.replace(NAME, &made_by_us(), &object)).await
+        let written = self.within(self.api.replace(NAME, &made_by_us(), &object)).await?;
+        self.renewals.see(&written, &self.identity);
+        Ok(written)
     }
 
     fn signed(&self, mut object: Object, holder: &str) -> Object {
-        let now = MicroTime(jiff::Timestamp::now());
         let before = object.spec.unwrap_or_default();
+        let now = after(before.renew_time.as_ref(), jiff::Timestamp::now());
         let is_new = before.holder_identity.as_deref() != Some(holder);
         let changes = before.lease_transitions.unwrap_or(0).saturating_add(i32::from(is_new));
         object.spec = Some(LeaseSpec {
@@ -180,7 +200,7 @@ impl Lease {
     fn hold(&self, object: Object, asked_at: Instant) -> HeldLease {
         let (until, tenure) = watch::channel(self.ours_until(asked_at));
         let renewing = tokio::spawn(self.clone().renew(object, until));
-        HeldLease { lease: self.clone(), tenure: Tenure(tenure), renewing }
+        HeldLease { lease: self.clone(), tenure: Tenure(tenure), renewing, is_restored: self.renewals.take_restored() }
     }
 
     async fn renew(self, mut object: Object, until: watch::Sender<Instant>) {
@@ -198,7 +218,7 @@ impl Lease {
                 Err(error) => match Failure::of(&error) {
                     // Somebody wrote it: whoever it was, we look before we go on.
                     Failure::Conflict | Failure::Absent => match self.look().await {
-                        Ok(Some(seen)) if self.is_ours(&seen) => object = seen,
+                        Ok(Some(seen)) if self.is_ours(&seen) && !self.renewals.is_restored() => object = seen,
                         Ok(_) => {
                             let _ = until.send(asked_at);
                             return;
@@ -223,9 +243,18 @@ impl HeldLease {
         self.tenure.clone()
     }
 
+    /// Whether etcd was restored since this process last saw the Lease.
+    pub(crate) fn is_restored(&self) -> bool {
+        self.is_restored
+    }
+
     /// Releases the Lease, so that the next leader need not wait. Best effort: it would expire by itself.
     pub(crate) async fn release(self) {
         self.renewing.abort();
+        // This process knows of the restore, and the next leader may not.
+        if self.lease.renewals.is_restored() {
+            return;
+        }
         if let Ok(Some(object)) = self.lease.look().await
             && self.lease.is_ours(&object)
         {

@@ -181,12 +181,8 @@ impl Controller {
         journal: &mut AuditLog,
         facts: &mut Journal,
     ) -> Result<(), Error> {
-        let lease = Lease {
-            api: Api::<LeaseObject>::namespaced(self.client.clone(), &self.settings.namespace),
-            identity: Arc::clone(&self.identity),
-            lasts: self.settings.lease,
-            metrics: self.metrics.clone(),
-        };
+        let api = Api::<LeaseObject>::namespaced(self.client.clone(), &self.settings.namespace);
+        let lease = Lease::new(api, Arc::clone(&self.identity), self.settings.lease, self.metrics.clone());
         loop {
             info!("waiting for the Lease");
             let held = tokio::select! {
@@ -195,7 +191,8 @@ impl Controller {
             };
             let tenure = held.tenure();
             let logs = (&mut *journal, &mut *facts);
-            let leading = leader::lead(&self.client, &self.settings, (&self.identity, &tenure), &self.metrics, logs);
+            let by = (&self.identity, &tenure, held.is_restored());
+            let leading = leader::lead(&self.client, &self.settings, by, &self.metrics, logs);
             let ended = tokio::select! {
                 () = stop_requested(stop) => Ok(EndReason::Stopped),
                 ended = leading => ended,
@@ -207,6 +204,7 @@ impl Controller {
                 EndReason::Stopped => return Ok(()),
                 EndReason::Lost => warn!(why = "the Lease could not be renewed", "leadership ended"),
                 EndReason::Deposed => warn!(why = "another leader raised the epoch", "leadership ended"),
+                EndReason::Permission => info!(why = "the permission to act changed", "leadership ended"),
                 EndReason::Restored => {
                     error!(why = "the epoch of the Cell decreased: etcd was restored", "leadership ended");
                 }

@@ -14,8 +14,9 @@ use kube::api::{Api, DeleteParams, ObjectMeta, Patch, PatchParams, PostParams, P
 use kube::core::ClusterResourceScope;
 use kube::{Client, Resource, ResourceExt as _};
 use mainstay_api::{
-    CELL_NAME, Cell, CellStatus, Condition, DELETE_EPOCH, EPOCH, Fabric, FabricStatus, FleetPolicy, FleetPolicyStatus,
-    GpuNode, GpuNodeSpec, GpuNodeStatus, Incident, IncidentSpec, IncidentStatus, Moment, NodeReport, Slo, SloStatus,
+    CELL_NAME, Cell, CellStatus, Condition, Conditions, DELETE_EPOCH, EPOCH, Fabric, FabricStatus, FleetPolicy,
+    FleetPolicyStatus, GpuNode, GpuNodeSpec, GpuNodeStatus, Incident, IncidentSpec, IncidentStatus, Moment, NodeReport,
+    Slo, SloStatus,
 };
 use mainstay_model::{CellRecord, Epoch, NodeName, Reason, Request, RequestKind, Timestamp, WaitingOn};
 use serde_json::json;
@@ -54,8 +55,8 @@ pub(crate) enum Target {
 pub(crate) enum Write {
     /// The stored state of a node.
     Record { node: NodeName, status: Box<GpuNodeStatus>, is_new: bool },
-    /// What a node waits for, where nothing else about it changed.
-    Wait { node: NodeName, waiting_on: WaitingOn, message: Reason },
+    /// What a node waits for, and its conditions if they changed, where the stored state stays.
+    Wait { node: NodeName, waiting_on: WaitingOn, message: Reason, conditions: Option<Conditions> },
     /// An incident, new or changed.
     Incident { name: String, status: Box<IncidentStatus>, is_new: bool },
     /// Deletion of a closed incident that was exported.
@@ -231,8 +232,11 @@ impl Writer {
             Write::Record { node, status, is_new } => {
                 self.put(GpuNode::new(node.as_str(), GpuNodeSpec::default()), status, *is_new).await
             }
-            Write::Wait { node, waiting_on, message } => {
-                let status = json!({ "epoch": self.epoch.0, "waitingOn": waiting_on, "message": message });
+            Write::Wait { node, waiting_on, message, conditions } => {
+                let mut status = json!({ "epoch": self.epoch.0, "waitingOn": waiting_on, "message": message });
+                if let Some(conditions) = conditions {
+                    status["conditions"] = json!(conditions);
+                }
                 let nodes: Api<GpuNode> = self.api();
                 let patch = Patch::Merge(json!({ "status": status }));
                 nodes.patch_status(node.as_str(), &as_us(), &patch).await.map(|_| ())
@@ -294,13 +298,14 @@ impl Writer {
     async fn cell(&self, record: Option<&CellRecord>, conditions: &[Condition]) -> kube::Result<()> {
         let cells: Api<Cell> = self.api();
         let mut cell = cells.get(CELL_NAME).await?;
-        let before = cell.status.take().unwrap_or_else(|| {
-            CellStatus::of(self.epoch, None, &CellRecord::default(), mainstay_api::Conditions::default())
-        });
+        let before = cell
+            .status
+            .take()
+            .unwrap_or_else(|| CellStatus::of(self.epoch, None, &CellRecord::default(), Conditions::default()));
         let mut all = before.conditions.clone();
         all.0.retain(|one| conditions.iter().all(|newer| newer.type_ != one.type_));
         all.0.extend(conditions.iter().cloned());
-        all.0.truncate(mainstay_api::Conditions::LEN_MAX);
+        all.0.truncate(Conditions::LEN_MAX);
         cell.status = Some(match record {
             // The fence refuses a status without the time that is stored.
             Some(record) => {
@@ -331,7 +336,7 @@ impl Writer {
         condition: &Condition,
         placed: Option<i32>,
     ) -> kube::Result<()> {
-        let (epoch, conditions) = (self.epoch_number(), mainstay_api::Conditions(vec![condition.clone()]));
+        let (epoch, conditions) = (self.epoch_number(), Conditions(vec![condition.clone()]));
         match kind {
             ConfigKind::Policy => {
                 let status = FleetPolicyStatus { epoch, conditions };

@@ -8,9 +8,10 @@ mod acting_cluster;
 
 use acting_cluster::{ActingCluster, Change, LEASE};
 use anyhow::Result;
-use mainstay_api::{CheckpointRequest, GpuNode};
+use mainstay_api::{Cell, CheckpointRequest, GpuNode};
 use mainstay_model::Stage;
 use serde_json::json;
+use testbed::test_cluster::resource_path;
 use testbed::{PlayedExecutor, eventually};
 use tokio::sync::Mutex;
 
@@ -164,7 +165,7 @@ async fn another_tools_treatment_is_not_disturbed_and_without_promotion_nothing_
 
 #[tokio::test]
 async fn a_node_that_registered_again_unseen_is_not_touched() -> Result<()> {
-    let bed = ActingCluster::start("anew", 8).await?;
+    let bed = ActingCluster::start("again", 8).await?;
     let (again, known) = (bed.nodes[1].clone(), bed.nodes[5].clone());
     bed.allow("Act").await?;
     bed.report_all_healthy().await?;
@@ -217,4 +218,53 @@ async fn a_leader_that_was_paused_does_nothing_after_the_next_one_leads() -> Res
     assert_eq!(acted, 0, "the paused leader acted after its time: {late:?}");
     first.stop().await?;
     second.stop().await
+}
+
+#[tokio::test]
+async fn an_edit_during_a_treatment_writes_no_order() -> Result<()> {
+    let bed = ActingCluster::start("edited", 8).await?;
+    let sick = bed.nodes[3].clone();
+    bed.allow("Act").await?;
+    bed.report_all_healthy().await?;
+    let running = bed.controller().await?;
+    bed.report_xids(&sick, 2, OFF_THE_BUS).await?;
+    let stored = async || bed.get::<GpuNode>(&sick.name).await?.status;
+    eventually("the repair", async || stored().await.filter(|status| status.stage == Stage::Repairing)).await?;
+    // No executor runs on the node, so the executor of effects refuses the order. The edit makes the stored condition stale.
+    let request = json!({ "spec": { "request": { "kind": "Quarantine", "reason": "a look", "by": "ana" } } });
+    bed.merge(&resource_path("gpunodes"), &sick.name, &request).await?;
+    let seen = eventually("a condition of the edited object", async || {
+        let generation = bed.get::<GpuNode>(&sick.name).await?.metadata.generation?;
+        let status = stored().await?;
+        let is_seen = status.conditions.0.iter().any(|one| one.observed_generation == generation && generation > 1);
+        is_seen.then_some(status)
+    })
+    .await?;
+    assert_eq!(seen.orders.as_slice(), [], "an order needs an effect of its own");
+    tokio::time::sleep(LEASE).await;
+    assert_eq!(stored().await.map(|status| status.orders.as_slice().len()), Some(0));
+    running.stop().await
+}
+
+#[tokio::test]
+async fn a_withdrawn_permission_ends_the_leadership_and_is_shown() -> Result<()> {
+    let bed = ActingCluster::start("withdrawn", 8).await?;
+    bed.allow("Act").await?;
+    bed.report_all_healthy().await?;
+    let running = bed.controller().await?;
+    let is_honoured = async |wanted: &str, epoch: i64| {
+        let status = bed.get::<Cell>("cell").await?.status?;
+        let found = status.conditions.0.iter().find(|one| one.type_.as_str() == "ModeHonoured")?;
+        (format!("{:?}", found.status) == wanted && bed.epoch().await? == epoch).then_some(())
+    };
+    eventually("the mode in effect", async || is_honoured("True", 1).await).await?;
+    bed.kubectl(&["delete", "clusterrole", "mainstay-controller-acts"]).await?;
+    eventually("a leadership without the permission", async || is_honoured("False", 2).await).await?;
+    bed.report_xids(&bed.nodes[3], 2, OFF_THE_BUS).await?;
+    eventually("a dry run", async || {
+        let status = bed.get::<GpuNode>(&bed.nodes[3].name).await?.status?;
+        (!status.proposals.as_slice().is_empty()).then_some(())
+    })
+    .await?;
+    running.stop().await
 }

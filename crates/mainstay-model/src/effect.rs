@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ActionKind, Attempt, CellRecord, ClaimId, Epoch, GangId, NodeName, NodeUid, Order, OrderId, Persisted, Reason,
-    RepairStep, RuleName, Schedulable, Stage, Task, Timestamp, Urgency, WaitingOn,
+    RepairStep, RequestKind, RuleName, Schedulable, Stage, Task, Timestamp, Urgency, WaitingOn,
 };
 
 /// One change to a node, a gang or Mainstay's own status.
@@ -123,6 +123,8 @@ pub struct Precondition {
     pub schedulable: Schedulable,
     /// Whether the node runs no job. An order is not given if it was empty and no longer is.
     pub is_empty: bool,
+    /// The operator's request about the node. An operator who changes it is obeyed before the change has been decided upon.
+    pub request: Option<RequestKind>,
 }
 
 /// One step of a claim, addressed to a target.

@@ -103,7 +103,7 @@ fn short_id(verb: &str, name: &str, round: u32, bytes_max: usize) -> String {
         return plain;
     }
     let start: String = name.chars().take(8).collect();
-    let mut cut = format!("{verb}-{start}-{:08x}-{round}", digest(name));
+    let mut cut = format!("{verb}-{start}-{:08x}-{round}", short_digest(name));
     cut.truncate(bytes_max);
     cut
 }
@@ -113,7 +113,7 @@ impl Nonce {
     /// leader or order invalid.
     #[must_use]
     pub fn of(order: &OrderId, epoch: u64, since: Timestamp) -> Self {
-        let (order, since) = (digest(order.as_str()), since.0.unsigned_abs());
+        let (order, since) = (short_digest(order.as_str()), since.0.unsigned_abs());
         let mut text = format!("{epoch}-{since:x}-{order:08x}");
         text.truncate(Self::BYTES_MAX);
         Self(text.into())
@@ -130,7 +130,8 @@ impl Reason {
 }
 
 /// FNV-1a hash: short and stable across versions. It distinguishes names and has no security purpose.
-fn digest(text: &str) -> u32 {
+#[must_use]
+pub fn short_digest(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
@@ -142,7 +143,7 @@ mod tests {
     fn the_hash_is_fnv_1a() {
         // The test vectors of its authors. A stored id must mean the same in the next version.
         for (text, hash) in [("", 0x811c_9dc5), ("a", 0xe40c_292c), ("foobar", 0xbf9c_f968)] {
-            assert_eq!(digest(text), hash, "{text:?}");
+            assert_eq!(short_digest(text), hash, "{text:?}");
         }
     }
 

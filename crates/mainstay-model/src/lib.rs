@@ -43,7 +43,7 @@ pub use finding::{Finding, Response, Subject};
 pub use gang::{Checkpoints, Contract, GangFacts, GangId};
 pub use id::{
     BootId, ClaimId, DomainName, GangName, GpuUuid, Namespace, NodeName, NodeUid, Nonce, OrderId, PoolName, Product,
-    Reason, RuleName, SoftwareName, SuiteName, TestName, UserName, Version,
+    Reason, RuleName, SoftwareName, SuiteName, TestName, UserName, Version, short_digest,
 };
 pub use index::{DomainIndex, NodeIndex, PlaceIndex};
 pub use inventory::{Gpu, GpusUnavailable, Inventory, Nic, Part, PciAddress, Serial};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mainstay_model::{
-    ClaimId, Epoch, Execution, Executor as Who, GangName, Namespace, NodeUid, Precondition, RuleName, Schedulable,
-    Span, Stage, Step,
+    ClaimId, Epoch, Execution, Executor as Who, GangName, Namespace, NodeUid, Precondition, RequestKind, RuleName,
+    Schedulable, Span, Stage, Step,
 };
 use tokio::time::timeout;
 
@@ -18,9 +18,11 @@ const SOON: Duration = Duration::from_secs(5);
 struct Script {
     stage: Stage,
     uid: &'static str,
+    request: Option<RequestKind>,
     treated_by: Option<&'static str>,
     replies: AtomicU32,
     later: u32,
+    pause: Duration,
     sent: AtomicU32,
     most_at_once: AtomicU32,
     running: AtomicU32,
@@ -32,9 +34,11 @@ impl Default for Script {
         Self {
             stage: Stage::Quarantined,
             uid: "u1",
+            request: None,
             treated_by: None,
             replies: AtomicU32::new(0),
             later: 0,
+            pause: Duration::from_millis(10),
             sent: AtomicU32::new(0),
             most_at_once: AtomicU32::new(0),
             running: AtomicU32::new(0),
@@ -47,7 +51,7 @@ impl Backend for Script {
     type Target = ();
 
     async fn intent(&self, node: &NodeName) -> Result<Option<StoredIntent>, Failure> {
-        Ok(Some(StoredIntent { stage: self.stage, claim: Some(claim(node)) }))
+        Ok(Some(StoredIntent { stage: self.stage, claim: Some(claim(node)), request: self.request }))
     }
 
     async fn read(&self, _: &Effect) -> Result<FreshTarget<()>, Failure> {
@@ -68,7 +72,7 @@ impl Backend for Script {
         self.sent.fetch_add(1, Ordering::SeqCst);
         if self.replies.fetch_add(1, Ordering::SeqCst) < self.later {
             let why = Reason::lossy("a disruption budget of a tenant");
-            return Reply::Later { after: Duration::from_millis(10), why };
+            return Reply::Later { after: self.pause, why };
         }
         Reply::Ended(Outcome::Applied)
     }
@@ -111,6 +115,7 @@ fn effect(node: &str, step: Step) -> Effect {
             recorded: Stage::Quarantined,
             schedulable: Schedulable::Yes,
             is_empty: false,
+            request: None,
         },
         start_by,
         done_by: start_by,
@@ -174,8 +179,11 @@ async fn an_effect_that_cannot_start_in_time_ends_with_the_reason() {
 
 #[tokio::test]
 async fn a_changed_target_or_status_ends_the_effect_without_a_request() {
-    let changed =
-        [Script { uid: "another", ..Script::default() }, Script { stage: Stage::Suspect, ..Script::default() }];
+    let changed = [
+        Script { uid: "another", ..Script::default() },
+        Script { stage: Stage::Suspect, ..Script::default() },
+        Script { request: Some(RequestKind::Hold), ..Script::default() },
+    ];
     for script in changed {
         let mut executor = executor(script, 10_000);
         executor.offer(effect("n1", Step::Cordon), pool());
@@ -232,6 +240,29 @@ async fn a_refusal_that_may_pass_is_repeated_until_the_latest_start() {
     stuck.offer(stop("n1", "g1"), pool());
     let ended = ends(&mut stuck, 1).await;
     assert_eq!(ended[0].1, Outcome::Refused(Reason::lossy("a disruption budget of a tenant")));
+}
+
+#[tokio::test]
+async fn refused_effects_hold_up_no_other() {
+    let refused = u32::try_from(IN_FLIGHT_MAX).unwrap();
+    let mut executor = executor(Script { later: refused, pause: SOON * 10, ..Script::default() }, 10_000);
+    for number in 0..IN_FLIGHT_MAX {
+        let mut patient = stop(&format!("n{number}"), &format!("g{number}"));
+        patient.start_by = now() + Span::seconds(600);
+        executor.offer(patient, pool());
+    }
+    let waits = timeout(Duration::from_millis(500), executor.next()).await;
+    assert!(waits.is_err(), "{waits:?}");
+    // The same node gets a step of another action meanwhile.
+    executor.offer(effect("n1", Step::Uncordon), pool());
+    executor.offer(effect("last", Step::Cordon), pool());
+    let ended: BTreeMap<String, Outcome> = ends(&mut executor, 2).await.into_iter().collect();
+    assert_eq!(ended["last"], Outcome::Applied);
+    assert_eq!(ended["n1"], Outcome::Applied);
+    // Effects that were under way when the queue was withdrawn do not return to it.
+    executor.withdraw();
+    assert!(timeout(Duration::from_millis(300), executor.next()).await.is_err());
+    assert_eq!(executor.backend.sent.load(Ordering::SeqCst), refused + 2);
 }
 
 #[tokio::test]

@@ -177,8 +177,13 @@ fn subject(fact: &Fact) -> Option<&NodeName> {
 }
 
 fn order(node: NodeName, step: Step) -> Effect {
-    let expected =
-        Precondition { uid: name("u1"), recorded: Stage::InService, schedulable: Schedulable::Yes, is_empty: false };
+    let expected = Precondition {
+        uid: name("u1"),
+        recorded: Stage::InService,
+        schedulable: Schedulable::Yes,
+        is_empty: false,
+        request: None,
+    };
     let (action, cause) = (name("a"), name("rule"));
     Effect {
         id: action,

@@ -190,6 +190,7 @@ impl World {
                 recorded: self.records.get(node).map_or(Stage::InService, |record| record.stage),
                 schedulable: self.nodes[node].schedulable,
                 is_empty: false,
+                request: None,
             },
             epoch: Epoch(3),
             rule: name("xid-79"),

@@ -264,6 +264,7 @@ fn effect(state: &State, node: &Node, (step, kind, execution): Needed, now: Time
             recorded,
             schedulable: node.schedulable(),
             is_empty: node.gangs.is_empty(),
+            request: state.request(node),
         },
         start_by,
         done_by,

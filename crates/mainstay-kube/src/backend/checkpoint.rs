@@ -5,16 +5,14 @@ use std::time::Duration;
 use kube::api::{Api, ListParams, ObjectMeta};
 use mainstay_act::Reply;
 use mainstay_api::{CheckpointRequest, CheckpointRequestSpec};
-use mainstay_model::{Effect, Epoch, GangId, Outcome, Reason, Step, Timestamp};
+use mainstay_model::{Effect, Epoch, GangId, Outcome, Reason, Step, Timestamp, short_digest};
 
 use super::node_patch::signature;
-use super::{ClusterBackend, Read, calls, ended, read};
+use super::{ClusterBackend, LATER, Read, calls, read, replied};
 use crate::error::Failure;
 
 /// Largest number of gangs that save at the same time. Shared storage has to carry them.
 const SAVING_MAX: usize = 8;
-/// Pause until places are counted again.
-const LATER: Duration = Duration::from_secs(5);
 /// Longest part of a request's name that comes from the action's id.
 const NAME_BYTES_MAX: usize = 180;
 
@@ -48,7 +46,7 @@ impl ClusterBackend {
         let path = format!("/apis/mainstay.dev/v1alpha1/namespaces/{namespace}/checkpointrequests");
         let answer = calls::create(&self.client, &path, request, within).await;
         let exists = matches!(&answer, Ok(Err(error)) if Failure::of(error) == Failure::Conflict);
-        Reply::Ended(if exists { Outcome::Applied } else { ended(answer) })
+        if exists { Reply::Ended(Outcome::Applied) } else { replied(answer) }
     }
 }
 
@@ -84,12 +82,7 @@ fn name(effect: &Effect, gang: &GangId, drain: Timestamp) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '-' };
     let action: String = effect.id.to_string().chars().map(plain).take(NAME_BYTES_MAX).collect();
     let action = action.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    format!("{action}-{:x}-{:08x}", drain.0, digest(gang.name.as_str()))
-}
-
-/// 32 bits of FNV-1a.
-fn digest(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |digest, byte| (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    format!("{action}-{:x}-{:08x}", drain.0, short_digest(gang.name.as_str()))
 }
 
 #[cfg(test)]

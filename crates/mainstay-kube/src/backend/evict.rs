@@ -9,13 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::calls::Answer;
 use super::node_patch::signature;
-use super::{ClusterBackend, Read, calls};
+use super::{ClusterBackend, LATER, Read, calls};
 use crate::error::{Failure, words};
 use crate::pod::is_slurmd;
 
-/// Pause after a refusal that may pass soon: a disruption budget of a tenant, or a pod that changed. The eviction of a pod that changed
-/// has used the tenant's budget, which needs some seconds to recover.
-const LATER: Duration = Duration::from_secs(5);
 /// Shortest time for one eviction.
 const EVICTION_MIN: Duration = Duration::from_millis(500);
 
@@ -53,6 +50,7 @@ impl ClusterBackend {
             }
             match self.evict_one(effect, pod, left).await {
                 Ok(()) => {}
+                // The eviction of a pod that changed has used the tenant's disruption budget, which needs some seconds to recover.
                 Err(Stopped::Later(why)) => return Reply::Later { after: LATER, why },
                 Err(Stopped::Ended(outcome)) => return Reply::Ended(outcome),
             }

@@ -8,7 +8,7 @@ use mainstay_api::{APPROVAL, AVOID_TAINT, DO_NOT_DISRUPT, EPOCH, FENCED, PLAN, S
 use mainstay_model::{Effect, Epoch, Step};
 use serde_json::{Value, json};
 
-use super::{ClusterBackend, calls, ended};
+use super::{ClusterBackend, calls, replied};
 use crate::execution::Capability;
 use crate::node::{self, PartialNode, ReadResult};
 
@@ -163,7 +163,7 @@ impl FreshNode {
 impl ClusterBackend {
     pub(super) async fn patch_node(&self, effect: &Effect, node: &FreshNode, within: Duration) -> Reply {
         let patch = node.patch(effect, self.epoch);
-        Reply::Ended(ended(calls::json_patch(&self.client, ("/api/v1/nodes", &node.name), &patch, within).await))
+        replied(calls::json_patch(&self.client, ("/api/v1/nodes", &node.name), &patch, within).await)
     }
 }
 

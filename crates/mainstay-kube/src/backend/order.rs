@@ -8,7 +8,7 @@ use mainstay_api::{DisplayFields, GpuNode, GpuNodeStatus};
 use mainstay_model::{NewOrder, NodeName, Outcome, Persisted, Ppm, Reason};
 use serde_json::{Value, json};
 
-use super::{ClusterBackend, Read, calls, ended, read};
+use super::{ClusterBackend, Read, calls, read, replied};
 
 /// The status of a node with one more order.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,8 +47,10 @@ impl ClusterBackend {
 
     pub(super) async fn write_order(&self, write: &OrderWrite, within: Duration) -> Reply {
         let place = ("/apis/mainstay.dev/v1alpha1/gpunodes", write.node.as_str());
-        let outcome = ended(calls::apply_status(&self.client, place, &write.object, within).await);
-        // The status shows it at once; its end is observed in the node's report.
-        Reply::Ended(if outcome == Outcome::Applied { Outcome::Started } else { outcome })
+        match replied(calls::apply_status(&self.client, place, &write.object, within).await) {
+            // The status shows it at once; its end is observed in the node's report.
+            Reply::Ended(Outcome::Applied) => Reply::Ended(Outcome::Started),
+            other @ (Reply::Ended(_) | Reply::Later { .. }) => other,
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mainstay_act::{BarrierStep, Executor, Finished, Offer, RateLimits};
 use mainstay_engine::record::step_words;
-use mainstay_model::{Effect, Epoch, Fact, Mode, Outcome, Reason, Step, Timestamp};
+use mainstay_model::{Effect, Epoch, Fact, Mode, Outcome, Reason, Step, Timestamp, short_digest};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::info;
@@ -109,7 +109,7 @@ impl Leader<'_> {
                 None => format!("{step}: {word}, rule {}", effect.rule),
             };
             self.outbox.push(Write::Event(Box::new(NewEvent {
-                name: event_name(effect, word),
+                name: event_name(effect, word, why),
                 regarding: EventObject::Node(node.clone()),
                 reason: event_reason(outcome).to_owned(),
                 action: "Acted",
@@ -177,13 +177,15 @@ const fn label(step: &Step) -> &'static str {
     }
 }
 
-/// Name of an Event, the same if the action is repeated: its id, the gang and the outcome.
-fn event_name(effect: &Effect, word: &str) -> String {
+/// Name of an Event, the same if the action is repeated: its id, the gang, the outcome and the reason.
+fn event_name(effect: &Effect, word: &str, why: Option<&Reason>) -> String {
     const GANG_BYTES_MAX: usize = 100;
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let gang = effect.step.gang().map(ToString::to_string).unwrap_or_default();
     let gang: String = gang.chars().map(plain).take(GANG_BYTES_MAX).collect();
+    let gang = gang.trim_matches('-');
     let id: String = effect.id.to_string().chars().map(plain).collect();
-    let name = format!("{id}.{}.{word}", label(&effect.step));
-    if gang.is_empty() { name } else { format!("{name}.{}", gang.trim_matches('-')) }
+    let reason = why.map(|why| format!("{:08x}", short_digest(why.as_str()))).unwrap_or_default();
+    let parts = [id.as_str(), label(&effect.step), word, gang, &reason];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
 }

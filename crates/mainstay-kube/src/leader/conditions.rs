@@ -96,11 +96,11 @@ impl Leader<'_> {
         let known = if self.seen > self.epoch {
             let (seen, epoch) = (self.seen.0, self.epoch.0);
             let text = format!(
-                "The Cell fell from epoch {seen} to {epoch}: etcd was restored. Mainstay only observes until epoch {seen} is passed."
+                "etcd was restored: epochs up to {seen} may have been used, and the Cell has epoch {epoch}. Mainstay only observes until the epoch is above {seen}."
             );
             (CURRENT, false, RESTORED_STORE, text)
         } else {
-            (CURRENT, true, NOT_RESTORED, "The epoch of the Cell never decreased.".to_owned())
+            (CURRENT, true, NOT_RESTORED, "Neither the Cell nor the Lease shows that etcd was restored.".to_owned())
         };
         let mode = cell.spec.mode;
         let honoured = match self.world.capability().notice(mode) {

@@ -51,6 +51,14 @@ async fn a_faulty_node_costs_few_writes() -> Result<()> {
     ];
     assert_eq!(one, expected.map(|(place, count)| (place.to_owned(), count)).into(), "one faulty node");
 
+    let record = bed.get::<GpuNode>(&bed.nodes[3].name).await.expect("a record");
+    let incident = bed.list::<Incident>().await.remove(0);
+    for fields in
+        [record.metadata, incident.metadata].iter().flat_map(|metadata| metadata.managed_fields.iter().flatten())
+    {
+        assert_eq!(fields.manager.as_deref(), Some("mainstay-controller"), "one field manager: {fields:?}");
+    }
+
     // A burst of reports, while the first writes are on their way.
     for sequence in 2..6 {
         for node in &bed.nodes[4..] {

@@ -70,7 +70,7 @@ catalogue! {
     AUDIT_VIOLATIONS: Counter<0> = "mainstay_audit_violations_total", One, [], 1, [Controller],
         "Decisions that violated an invariant and were not executed.";
     CELL_RESTORED: Counter<0> = "mainstay_cell_restored_total", One, [], 1, [Controller],
-        "Times the epoch of the Cell decreased after a restore of etcd.";
+        "Times that etcd was restored to an earlier state, as the Cell, the Lease or the agents show.";
     CELL_BREAKERS_OMITTED: Gauge<0> = "mainstay_cell_breakers_omitted", One, [], 1, [Controller],
         "Circuit breakers that are not closed and that the status of the Cell has no place for.";
     CELL_OUTCOMES_LOST: Counter<0> = "mainstay_cell_outcomes_lost_total", One, [], 1, [Controller],

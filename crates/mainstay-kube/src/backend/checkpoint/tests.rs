@@ -20,6 +20,7 @@ fn ask(gang: &str, drain: i64) -> Effect {
             recorded: Stage::Draining,
             schedulable: Schedulable::NotByUs,
             is_empty: false,
+            request: None,
         },
         start_by: Timestamp(0),
         done_by: Timestamp(0),

@@ -17,6 +17,7 @@ fn effect(step: Step) -> Effect {
             recorded: Stage::Quarantined,
             schedulable: Schedulable::Yes,
             is_empty: false,
+            request: None,
         },
         start_by: Timestamp(0),
         done_by: Timestamp(0),

@@ -142,10 +142,14 @@ impl WaitingWrites {
 fn merged(before: Option<Write>, write: Write) -> Write {
     match (before, write) {
         // A record holds the wait as well, and more.
-        (Some(Write::Record { node, mut status, is_new }), Write::Wait { waiting_on, message, .. }) => {
+        (Some(Write::Record { node, mut status, is_new }), Write::Wait { waiting_on, message, conditions, .. }) => {
             status.waiting_on = waiting_on;
             status.message = message;
+            status.conditions = conditions.unwrap_or(status.conditions);
             Write::Record { node, status, is_new }
+        }
+        (Some(Write::Wait { conditions: before, .. }), Write::Wait { node, waiting_on, message, conditions }) => {
+            Write::Wait { node, waiting_on, message, conditions: conditions.or(before) }
         }
         // Two who write the cell write different fields of it.
         (Some(Write::Cell { record, conditions }), Write::Cell { record: newer, conditions: newer_conditions }) => {

@@ -22,7 +22,7 @@ fn record(name: &str, stage: Stage) -> Write {
 }
 
 fn wait(name: &str) -> Write {
-    Write::Wait { node: node(name), waiting_on: WaitingOn::Budget, message: Reason::lossy("wait") }
+    Write::Wait { node: node(name), waiting_on: WaitingOn::Budget, message: Reason::lossy("wait"), conditions: None }
 }
 
 fn event(name: &str) -> Write {

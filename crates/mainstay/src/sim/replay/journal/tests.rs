@@ -1,4 +1,4 @@
-use std::io::Cursor;
+use std::io::{Cursor, Write as _};
 
 use mainstay_engine::record;
 use mainstay_model::{Bounded, Budget, CellFacts, Decision, Epoch, NodeLimit};
@@ -88,7 +88,11 @@ fn bytes(header: &JournalHeader, entries: &[Entry]) -> Vec<u8> {
     let header = serde_json::to_string(header).unwrap();
     let lines = entries.iter().map(|entry| record::write(entry).unwrap());
     let text: String = std::iter::once(header).chain(lines).map(|line| line + "\n").collect();
-    zstd::encode_all(text.as_bytes(), 3).unwrap()
+    // With a checksum, as the controller writes them: without it, a changed byte may go unnoticed.
+    let mut encoder = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.include_checksum(true).unwrap();
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
 }
 
 fn of(bytes: Vec<u8>, policies: Option<Policies>) -> Replayed {

@@ -28,6 +28,7 @@ mod observe;
 mod parallel;
 mod quality;
 mod release;
+mod repeatable;
 mod seeds;
 mod sim_month;
 mod slo;
@@ -112,6 +113,17 @@ pub(crate) const ALL: &[Proof] = &[
     observe::CRASH,
     act::CRASH,
     act::CRASH_FULL,
+    act::REAL_NODES,
+    act::SHARED,
+    act::SHARED_FULL,
+    act::RETRY,
+    act::STALE,
+    act::STALE_FULL,
+    act::SPLIT_BRAIN,
+    act::OVERLOAD,
+    act::OVERLOAD_FULL,
+    act::RESTORE,
+    act::RESTORE_FULL,
     image::PROOF,
     release::RELEASE,
     fence::OLDEST,

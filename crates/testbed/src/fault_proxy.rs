@@ -42,7 +42,7 @@ pub use fault::{Fault, Reply, Rule, Turn};
 pub use record::SentWrite;
 
 use gate::Gate;
-use lag::{Lag, View};
+use lag::{Lag, Reads, View};
 use record::{Answer, Record};
 
 /// No request of a program under test is larger.
@@ -144,10 +144,16 @@ impl FaultProxy {
     /// Shows the state of now from now on: watches send nothing more, and lists that a cache may answer are of this moment.
     /// Writes and consistent reads are as usual.
     pub async fn lag(&self) -> Result<()> {
-        self.shared.lag.begin(&self.shared.client).await
+        self.shared.lag.begin(&self.shared.client, Reads::Cached).await
     }
 
-    /// Ends the lag: watches send what they held back.
+    /// Takes the guards from the program under test: every read shows the state of now from now on, and its writes reach the server
+    /// with tests that always hold. Leases are as usual.
+    pub async fn unguard(&self) -> Result<()> {
+        self.shared.lag.begin(&self.shared.client, Reads::Unguarded).await
+    }
+
+    /// Ends the lag and gives the guards back: watches send what they held back.
     pub fn catch_up(&self) {
         self.shared.lag.end();
     }
@@ -263,10 +269,12 @@ async fn forward(
     body: Bytes,
     status: &Answer,
 ) -> Result<Response<Body>> {
-    let path = match shared.lag.view(call) {
-        View::Forward(path) => path,
+    let (path, is_only_item) = match shared.lag.view(call) {
+        View::Forward(path) => (path, false),
+        View::OnlyItem(path) => (path, true),
         View::TooNew => return Ok(Reply::Timeout.response(call)),
     };
+    let body = shared.lag.sent(&shared.client, call, body).await?;
     let mut onward = Request::builder().method(&parts.method).uri(path);
     // The server takes the field manager from the user agent where a write does not name one.
     for name in [header::ACCEPT, header::CONTENT_TYPE, header::USER_AGENT] {
@@ -280,6 +288,11 @@ async fn forward(
     let _ = status.set(parts.status.as_u16());
     parts.headers.remove(header::TRANSFER_ENCODING);
     let body = Body::new(body);
+    if is_only_item && parts.status.is_success() {
+        let list = axum::body::to_bytes(body, BODY_BYTES_MAX).await?;
+        let (code, item) = lag::only_item(&list)?;
+        return Ok((code, [(header::CONTENT_TYPE, "application/json")], item.to_string()).into_response());
+    }
     if !call.is_watch() || !parts.status.is_success() {
         return Ok(Response::from_parts(parts, body));
     }

@@ -27,6 +27,11 @@ pub async fn prometheus_adapter() -> Result<PathBuf> {
     go_tool("prometheus-adapter", "sigs.k8s.io/prometheus-adapter/cmd/adapter").await
 }
 
+/// Finds the controller of JobSet, which restarts gangs, in the cache or builds it there.
+pub async fn jobset() -> Result<PathBuf> {
+    go_tool("jobset", "sigs.k8s.io/jobset").await
+}
+
 /// Finds a program in the cache, or builds it there: minutes on a fresh machine, nothing afterwards.
 pub(crate) async fn go_tool(name: &str, package: &str) -> Result<PathBuf> {
     let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools").join(name);

@@ -40,7 +40,7 @@ mod watchdog;
 
 pub use cluster::{ApiServer, Cluster, EtcdSnapshot, OptionalServer, Options, Outage};
 pub use fleet::Fleet;
-pub use go_tool::{pint, prometheus_adapter, sloth};
+pub use go_tool::{jobset, pint, prometheus_adapter, sloth};
 pub use helm::Helm;
 pub use image::Image;
 pub use kubectl::deploy;

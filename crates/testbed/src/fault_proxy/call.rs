@@ -109,7 +109,12 @@ impl Call {
 
     /// Whether it changes an object other than a Lease.
     pub fn is_write(&self) -> bool {
-        !self.is_read() && !self.is_lease() && self.parameter("dryRun").is_none()
+        !self.is_read() && !self.is_review() && !self.is_lease() && self.parameter("dryRun").is_none()
+    }
+
+    /// Whether it is a question, such as a SelfSubjectAccessReview, which is created and not stored.
+    fn is_review(&self) -> bool {
+        self.place.ends_with("reviews")
     }
 
     /// Whether it is about a Lease.

@@ -1,10 +1,13 @@
-//! A lagging cache: watches, and lists that a server may answer from its cache, show the state of one moment. Reads of one
-//! object always show the present, because a server can only list the past.
+//! A lagging cache: watches, and lists that a server may answer from its cache, show the state of one moment. Consistent reads show
+//! the present, unless the program under test shall be without its guards: then they show that moment as well, and its writes no
+//! longer test the state.
 
 use anyhow::{Context as _, Result};
+use axum::body::Bytes;
+use axum::http::StatusCode;
 use kube::Client;
-use kube::api::{ListParams, Request};
-use serde_json::Value;
+use kube::api::{GetParams, ListParams, Request};
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::Call;
@@ -18,8 +21,17 @@ pub(super) struct Lag(watch::Sender<Shown>);
 enum Shown {
     Present,
     /// The resource version of the moment is being read. Events wait already.
-    Choosing,
-    At(u64),
+    Choosing(Reads),
+    At(u64, Reads),
+}
+
+/// Which reads show the past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// Watches, and lists that a cache may answer.
+    Cached,
+    /// All, and writes do not test the state.
+    Unguarded,
 }
 
 /// What becomes of a call.
@@ -29,6 +41,8 @@ pub(super) enum View {
     Forward(String),
     /// The list must be newer than the cache is.
     TooNew,
+    /// The object is the only item of the list at this path, if it existed.
+    OnlyItem(String),
 }
 
 impl Default for Lag {
@@ -38,15 +52,38 @@ impl Default for Lag {
 }
 
 impl Lag {
-    pub(super) async fn begin(&self, client: &Client) -> Result<()> {
+    pub(super) async fn begin(&self, client: &Client, reads: Reads) -> Result<()> {
         // Held first: an event after the moment must not pass while its resource version is read.
-        self.0.send_replace(Shown::Choosing);
-        let request = Request::new("/api/v1/namespaces").list(&ListParams::default().limit(1))?;
+        self.0.send_replace(Shown::Choosing(reads));
+        let request = Request::new("/api/v1/nodes").list(&ListParams::default().limit(1))?;
         let list: Value = client.request(request).await.context("cannot read the present resource version")?;
         let version = list["metadata"]["resourceVersion"].as_str().context("a list without resource version")?;
         let version = version.parse().with_context(|| format!("resource version {version} is not a number"))?;
-        self.0.send_replace(Shown::At(version));
+        self.0.send_replace(Shown::At(version, reads));
         Ok(())
+    }
+
+    fn is_unguarded(&self) -> bool {
+        matches!(*self.0.borrow(), Shown::Choosing(Reads::Unguarded) | Shown::At(_, Reads::Unguarded))
+    }
+
+    /// The body of a write as it reaches the server.
+    pub(super) async fn sent(&self, client: &Client, call: &Call, body: Bytes) -> Result<Bytes> {
+        if !self.is_unguarded() || !call.is_write() {
+            return Ok(body);
+        }
+        let Ok(mut value) = serde_json::from_slice::<Value>(&body) else { return Ok(body) };
+        if call.place == "pods/eviction" {
+            // The admission policy demands preconditions. These are true of any pod of this name.
+            let pod = Request::new(call.path.trim_end_matches(&format!("/{}/eviction", call.name)));
+            let pod: Value = client.request(pod.get(&call.name, &GetParams::default())?).await?;
+            let present = |field: &str| pod["metadata"][field].clone();
+            value["deleteOptions"]["preconditions"] =
+                json!({ "uid": present("uid"), "resourceVersion": present("resourceVersion") });
+        } else if let Some(operations) = value.as_array_mut() {
+            operations.retain(|operation| operation["op"] != "test");
+        }
+        Ok(Bytes::from(value.to_string()))
     }
 
     pub(super) fn end(&self) {
@@ -59,24 +96,51 @@ impl Lag {
         let _ = self.0.subscribe().wait_for(|shown| *shown == Shown::Present).await;
     }
 
-    /// A list that the cache may answer becomes the list of the moment. Every other call stays as it is.
+    /// A list that the cache may answer becomes the list of the moment, and without guards any read does. Every other call stays as it is.
     pub(super) fn view(&self, call: &Call) -> View {
-        let at = match *self.0.borrow() {
-            Shown::Present | Shown::Choosing => None,
-            Shown::At(version) => Some(version),
+        let (at, reads) = match *self.0.borrow() {
+            Shown::Present | Shown::Choosing(_) => (None, Reads::Cached),
+            Shown::At(version, reads) => (Some(version), reads),
         };
         let with = |query: &str| {
             let mark = if query.is_empty() { "" } else { "?" };
             View::Forward(format!("{}{mark}{query}", call.path))
         };
-        let Some((at, wanted)) = at.zip(version_from_cache(call)) else { return with(&call.query) };
-        if wanted > at {
-            return View::TooNew;
+        let Some(at) = at else { return with(&call.query) };
+        let exact = format!("resourceVersion={at}&resourceVersionMatch=Exact");
+        let is_consistent = reads == Reads::Unguarded && call.parameter("resourceVersion").is_none();
+        if is_consistent && call.verb == Verb::Get && is_of_an_object(call) {
+            let collection = call.path.trim_end_matches(&call.name).trim_end_matches('/');
+            return View::OnlyItem(format!("{collection}?fieldSelector=metadata.name%3D{}&{exact}", call.name));
         }
-        let kept = call.query.split('&').filter(|pair| !pair.starts_with("resourceVersion"));
-        let exact = [format!("resourceVersion={at}"), "resourceVersionMatch=Exact".to_owned()];
-        with(&kept.map(str::to_owned).chain(exact).collect::<Vec<_>>().join("&"))
+        match version_from_cache(call) {
+            Some(wanted) if wanted > at => return View::TooNew,
+            None if !(is_consistent && call.verb == Verb::List && is_of_an_object(call)) => return with(&call.query),
+            Some(_) | None => {}
+        }
+        let kept = call.query.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with("resourceVersion"));
+        with(&kept.chain([exact.as_str()]).collect::<Vec<_>>().join("&"))
     }
+}
+
+/// Leases, subresources and paths that are no resource are always of the present.
+fn is_of_an_object(call: &Call) -> bool {
+    !call.place.is_empty() && !call.place.contains('/') && !call.is_lease() && !call.is_next_page()
+}
+
+/// The answer to a read of one object, made from the list that contains it alone.
+pub(super) fn only_item(list: &[u8]) -> Result<(StatusCode, Value)> {
+    let list: Value = serde_json::from_slice(list).context("a list is not JSON")?;
+    let Some(item) = list["items"].as_array().and_then(|items| items.first()) else {
+        let code = StatusCode::NOT_FOUND;
+        let gone =
+            json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404 });
+        return Ok((code, gone));
+    };
+    let mut item = item.clone();
+    item["apiVersion"] = list["apiVersion"].clone();
+    item["kind"] = json!(list["kind"].as_str().unwrap_or_default().trim_end_matches("List"));
+    Ok((StatusCode::OK, item))
 }
 
 /// The oldest version that a list accepts, if a cache may answer it.
@@ -97,7 +161,7 @@ mod tests {
         let view = |query: &str| lag.view(&call("GET", &format!("/api/v1/nodes?{query}")));
         let forward = |query: &str| View::Forward(format!("/api/v1/nodes?{query}"));
         assert_eq!(view("resourceVersion=0"), forward("resourceVersion=0"));
-        lag.0.send_replace(Shown::At(71));
+        lag.0.send_replace(Shown::At(71, Reads::Cached));
         let exact = "limit=5&resourceVersion=71&resourceVersionMatch=Exact";
         assert_eq!(view("limit=5&resourceVersion=0&resourceVersionMatch=NotOlderThan"), forward(exact));
         assert_eq!(view("limit=5&resourceVersion=70&resourceVersionMatch=NotOlderThan"), forward(exact));
@@ -106,5 +170,29 @@ mod tests {
             assert_eq!(view(same), forward(same));
         }
         assert_eq!(lag.view(&call("GET", "/version")), View::Forward("/version".to_owned()));
+    }
+
+    #[test]
+    fn without_guards_every_read_is_of_the_moment() {
+        let lag = Lag::default();
+        lag.0.send_replace(Shown::At(71, Reads::Unguarded));
+        let exact = "resourceVersion=71&resourceVersionMatch=Exact";
+        let view = |path: &str| lag.view(&call("GET", path));
+        assert_eq!(
+            view("/api/v1/nodes/n1"),
+            View::OnlyItem(format!("/api/v1/nodes?fieldSelector=metadata.name%3Dn1&{exact}"))
+        );
+        assert_eq!(view("/api/v1/pods?limit=5"), View::Forward(format!("/api/v1/pods?limit=5&{exact}")));
+        for same in ["/version", "/apis/coordination.k8s.io/v1/namespaces/a/leases/l"] {
+            assert_eq!(view(same), View::Forward(same.to_owned()));
+        }
+    }
+
+    #[test]
+    fn an_object_is_taken_from_its_list() {
+        let list = json!({ "apiVersion": "v1", "kind": "NodeList", "items": [{ "metadata": { "name": "n1" } }] });
+        let (code, node) = only_item(list.to_string().as_bytes()).unwrap();
+        assert_eq!((code, &node["kind"], &node["metadata"]["name"]), (StatusCode::OK, &json!("Node"), &json!("n1")));
+        assert_eq!(only_item(br#"{"items":[]}"#).unwrap().0, StatusCode::NOT_FOUND);
     }
 }

@@ -85,9 +85,20 @@ pub const ALL: &[Figure] = &[
     by_hand("scale-10k",          "kB per node",                AtMost(20),           40).on_servers(),
     by_hand("scale-100k",         "kB per node",                AtMost(20),           180).on_servers(),
     by_hand("crash-observe",      "ends that differ",           Exactly(0),           120).on_servers(),
-    // Not measured yet. Once it holds, it belongs in CI.
-    by_hand("crash-act",          "ends that differ",           Exactly(0),           10).on_servers(),
+    in_ci("crash-act",            "ends that differ",           Exactly(0),           10).on_servers(),
     by_hand("crash-act-full",     "ends that differ",           Exactly(0),           120).on_servers(),
+    // It builds the kubelet the first time, and needs root and Debian's containerd.
+    by_hand("real-nodes",         "expectations",               Exactly(0),           10).on_servers(),
+    by_hand("shared-budget",      "violations",                 Exactly(0),           20).on_servers(),
+    by_hand("shared-budget-full", "violations",                 Exactly(0),           20).on_servers(),
+    by_hand("retry-elsewhere",    "pods",                       Exactly(0),           60).on_servers(),
+    by_hand("stale-act",          "wrong actions",              Exactly(0),           10).on_servers(),
+    by_hand("stale-act-full",     "wrong actions",              Exactly(0),           120).on_servers(),
+    by_hand("split-brain",        "late actions",               Exactly(0),           90).on_servers(),
+    in_ci("overload",             "violations",                 Exactly(0),           10).on_servers(),
+    by_hand("overload-full",      "violations",                 Exactly(0),           30).on_servers(),
+    in_ci("restore",              "violations",                 Exactly(0),           10).on_servers(),
+    by_hand("restore-full",       "violations",                 Exactly(0),           30).on_servers(),
     // The agent's release build is not among the builds of CI.
     by_hand("image",              "calls refused by RBAC",      Exactly(0),           40).on_servers(),
     // It builds both programs for both architectures, twice.

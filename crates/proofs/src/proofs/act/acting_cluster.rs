@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PropagationPolicy};
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
+use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, PropagationPolicy};
 use kube::core::Request;
 use serde_json::{Value, json};
 use testbed::test_cluster::resource_path;
-use testbed::{NAMESPACE, PlayedExecutor, TestCluster, deploy};
+use testbed::{NAMESPACE, PlayedExecutor, TestCluster, deploy, eventually};
 
 use super::scenario::{self, Saves, Step};
 
 const NODES: &str = "/api/v1/nodes";
 const PODS: &str = "/api/v1/namespaces/default/pods";
+const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 const REQUESTS: &str = "/apis/mainstay.dev/v1alpha1/namespaces/default/checkpointrequests";
 /// Prefixes of what Mainstay, operators and other tools write on a node in a run.
 const MARKS: [&str; 4] = ["mainstay.dev/", "cluster-autoscaler.kubernetes.io/", "karpenter.sh/", "dgxc.nvidia.com/"];
@@ -42,8 +45,13 @@ pub(super) struct Run {
 }
 
 impl ActingCluster {
+    /// With a budget of two nodes.
     pub(super) async fn start(name: &str, nodes: usize) -> Result<Self> {
-        let bed = TestCluster::with_nodes(nodes).named(name).gang_label("job").budget(2).start().await?;
+        Self::start_with_budget(name, nodes, 2).await
+    }
+
+    pub(super) async fn start_with_budget(name: &str, nodes: usize, budget: usize) -> Result<Self> {
+        let bed = TestCluster::with_nodes(nodes).named(name).gang_label("job").budget(budget).start().await?;
         bed.cluster.apply(&deploy().join("allow-actions")).await?;
         let spec = json!({ "spec": { "mode": "Act" } });
         for policy in bed.list(&resource_path("fleetpolicies")).await? {
@@ -91,6 +99,14 @@ impl ActingCluster {
                 let label = json!({ "metadata": { "labels": { "dgxc.nvidia.com/nvsentinel-state": "quarantined" } } });
                 bed.merge(NODES, &bed.nodes[node].name, &label).await
             }
+            Step::Protect(job, available) => self.protect(job, available).await,
+            Step::Move(name, node, job) => {
+                let now = DeleteParams { grace_period_seconds: Some(0), ..DeleteParams::default() };
+                bed.admin.request::<Value>(Request::new(PODS).delete(name, &now)?).await?;
+                bed.run_pod(name, &bed.nodes[node], &[("job", job)]).await
+            }
+            Step::Register(node) => self.register_again(&bed.nodes[node].name).await,
+            Step::Mode(mode) => bed.merge(&resource_path("cells"), "cell", &json!({ "spec": { "mode": mode } })).await,
             Step::Answer => self.answer_requests().await,
             Step::Execute(node) => {
                 let started = PlayedExecutor::start(bed, &bed.nodes[node]).await?;
@@ -101,11 +117,44 @@ impl ActingCluster {
         }
     }
 
+    /// Whether a node has the quarantine taint.
+    pub(super) async fn is_quarantined(&self, name: &str) -> Result<bool> {
+        let nodes = self.bed.list(NODES).await?;
+        let node = nodes.iter().find(|node| name_of(node) == name);
+        Ok(node.is_some_and(|node| node["spec"]["taints"].to_string().contains("mainstay.dev/quarantined")))
+    }
+
+    /// Uid of every node.
+    pub(super) async fn uids(&self) -> Result<BTreeMap<String, String>> {
+        let uid = |node: &Value| node["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+        Ok(self.bed.list(NODES).await?.iter().map(|node| (name_of(node).to_owned(), uid(node))).collect())
+    }
+
     /// Lets every executor answer its orders.
     pub(super) async fn run_orders(&self, run: &mut Run) -> Result<()> {
         for (node, executor) in &mut run.executors {
             executor.answer(&self.bed, &self.bed.nodes[*node]).await?;
         }
+        Ok(())
+    }
+
+    async fn protect(&self, job: &str, available: u32) -> Result<()> {
+        let budget = json!({
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": { "name": job, "namespace": "default" },
+            "spec": { "minAvailable": available, "selector": { "matchLabels": { "job": job } } },
+        });
+        self.bed.cluster.apply_objects(&[budget]).await
+    }
+
+    async fn register_again(&self, name: &str) -> Result<()> {
+        let nodes: Api<Node> = Api::all(self.bed.admin.clone());
+        let mut object = nodes.get(name).await?;
+        nodes.delete(name, &DeleteParams::default()).await?;
+        eventually("the node gone", async || Ok(nodes.get_opt(name).await?.is_none())).await?;
+        let labels = serde_json::from_value(self.labels.get(name).cloned().unwrap_or_default())?;
+        object.metadata = ObjectMeta { name: Some(name.to_owned()), labels, ..ObjectMeta::default() };
+        object.spec = None;
+        nodes.create(&PostParams::default(), &object).await?;
         Ok(())
     }
 
@@ -165,7 +214,7 @@ impl ActingCluster {
         };
         let executors = format!("/api/v1/namespaces/{NAMESPACE}/pods");
         let ours = ["gpunodes", "incidents", "nodereports"].map(resource_path);
-        for path in ours.iter().map(String::as_str).chain([REQUESTS, PODS, &executors]) {
+        for path in ours.iter().map(String::as_str).chain([REQUESTS, PODS, BUDGETS, &executors]) {
             let request = Request::new(path).delete_collection(&now, &ListParams::default())?;
             self.bed.admin.request::<Value>(request).await?;
         }
@@ -189,6 +238,8 @@ impl ActingCluster {
             });
             self.bed.merge(NODES, name, &clean).await?;
         }
+        let mode = json!({ "spec": { "mode": "Act" } });
+        self.bed.merge(&resource_path("cells"), "cell", &mode).await?;
         let cells = self.bed.list(&resource_path("cells")).await?;
         if cells.iter().all(|cell| cell["status"].is_null()) {
             return Ok(());

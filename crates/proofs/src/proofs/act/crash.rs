@@ -3,21 +3,21 @@
 //! carried out twice. Drawn scenarios fail at two writes.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use futures::future::try_join_all;
 use serde_json::Value;
-use tempfile::TempDir;
-use testbed::fault_proxy::{Call, Fault, FaultProxy, Rule, Turn};
+use testbed::fault_proxy::{Call, Fault, Rule, Turn};
 use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep, timeout};
-use xtask::{command, dist, output};
+use tokio::time::{Instant, timeout};
+use xtask::output;
 
-use super::acting_cluster::{ActingCluster, Run};
+use super::acting_cluster::Run;
+use super::bench::{self, Bench, LOOK_EVERY, Program};
 use super::scenario::{self, Scenario, Step};
-use crate::proofs::observe::controller::Controller;
+use crate::proofs::repeatable::{difference, plain};
 use crate::prove::{Context, Measurement};
 
 const NODES: usize = 4;
@@ -27,16 +27,10 @@ const CLUSTERS: usize = 3;
 const QUIET: Duration = Duration::from_millis(2_500);
 /// Idle time of a repetition: a busy machine may pause longer than [`QUIET`].
 const QUIET_LONG: Duration = Duration::from_secs(8);
-const SETTLES_WITHIN: Duration = Duration::from_mins(2);
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// The barrier of a new leader lasts one lease of a second.
-const BARRIER: Duration = Duration::from_millis(1_500);
 /// Drawn scenarios of a full run.
 const DRAWN: u64 = 28;
-/// Time limit of a question to git.
-const GIT_LIMIT: Duration = Duration::from_secs(10);
-/// Failures in CI, drawn by commit.
-const SLICE: usize = 6;
+/// Failures of a drawn scenario, and of the one scenario in CI.
+const FEW: usize = 2;
 
 /// What fails in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,12 +66,10 @@ struct End {
     writes: u64,
 }
 
-/// One cluster with its proxy.
-struct Bench {
-    cluster: ActingCluster,
-    proxy: FaultProxy,
-    kubeconfig: PathBuf,
-    folder: TempDir,
+/// One cluster and the program.
+struct Trials {
+    bench: Bench,
+    program: PathBuf,
 }
 
 /// Counts over all runs.
@@ -95,31 +87,26 @@ pub(super) async fn full(context: &Context) -> Result<Measurement> {
     measure(context, scenario::by_hand().into_iter().chain(drawn).collect(), None).await
 }
 
-/// A few failures, drawn by commit.
+/// Two failures of one scenario, drawn by commit.
 pub(super) async fn slice(context: &Context) -> Result<Measurement> {
-    let root = &context.workspace.root;
-    let hash = command::text(command::program("git", root).args(["rev-parse", "HEAD"]), GIT_LIMIT).await?;
-    let seed = u64::from_str_radix(hash.get(..8).context("a short commit hash")?, 16)?;
+    let seed = bench::seed_of_commit(context).await?;
     let mut random = fastrand::Rng::with_seed(seed);
     let mut scenarios = scenario::by_hand();
     random.shuffle(&mut scenarios);
-    scenarios.truncate(2);
+    scenarios.truncate(1);
     measure(context, scenarios, Some(seed)).await
 }
 
 async fn measure(context: &Context, scenarios: Vec<Scenario>, slice: Option<u64>) -> Result<Measurement> {
-    let folder = TempDir::new()?;
-    // A copy: it is started again for most of an hour, and the next build would put another in its place.
-    let program = folder.path().join("mainstay");
-    std::fs::copy(dist::binary(&context.workspace).await?, &program)?;
+    let program = Program::copy(context).await?;
     let count = scenarios.len();
     let clusters = if slice.is_some() { 1 } else { CLUSTERS };
     let (queue, tally) = (Mutex::new(scenarios), Mutex::new(Tally::default()));
     let work = async |number: usize| -> Result<()> {
-        let bench = Bench::start(&format!("crash{number}")).await?;
+        let trials = Trials { bench: Bench::start(&format!("crash{number}"), NODES).await?, program: program.path() };
         loop {
             let Some(scenario) = queue.lock().await.pop() else { return Ok(()) };
-            bench.all(&scenario, &program, slice, &tally).await.with_context(|| scenario.name.clone())?;
+            trials.all(&scenario, slice, &tally).await.with_context(|| scenario.name.clone())?;
         }
     };
     try_join_all((0..clusters).map(work)).await?;
@@ -131,34 +118,25 @@ async fn measure(context: &Context, scenarios: Vec<Scenario>, slice: Option<u64>
     Ok(Measurement { value: differ + twice, detail })
 }
 
-impl Bench {
-    async fn start(name: &str) -> Result<Self> {
-        let cluster = ActingCluster::start(name, NODES).await?;
-        let proxy = FaultProxy::start(&cluster.controller().await?).await?;
-        let folder = TempDir::new()?;
-        let kubeconfig = folder.path().join("proxy.kubeconfig");
-        std::fs::write(&kubeconfig, proxy.kubeconfig())?;
-        Ok(Self { cluster, proxy, kubeconfig, folder })
-    }
-
+impl Trials {
     /// Runs a scenario with every failure, or with those that the slice chooses.
-    async fn all(&self, scenario: &Scenario, program: &Path, slice: Option<u64>, tally: &Mutex<Tally>) -> Result<()> {
-        let expected = self.run(scenario, program, Failure::None, QUIET_LONG).await?;
+    async fn all(&self, scenario: &Scenario, slice: Option<u64>, tally: &Mutex<Tally>) -> Result<()> {
+        let expected = self.run(scenario, Failure::None, QUIET_LONG).await?;
         ensure!(expected.writes > 0, "nothing is written");
         let kinds = |number| [Failure::KilledBefore(number), Failure::KilledAfter(number), Failure::LostAnswer(number)];
         let mut failures: Vec<Failure> = (1..=expected.writes).flat_map(kinds).collect();
         let drawn = scenario.name.strip_prefix("seed ").and_then(|seed| seed.parse().ok());
         if let Some(seed) = slice.or(drawn) {
             fastrand::Rng::with_seed(seed).shuffle(&mut failures);
-            failures.truncate(if slice.is_some() { SLICE / 2 } else { 2 });
+            failures.truncate(FEW);
         }
         for failure in failures {
             let context = || format!("{failure:?}");
-            let mut found = self.run(scenario, program, failure, QUIET).await.with_context(context)?;
+            let mut found = self.run(scenario, failure, QUIET).await.with_context(context)?;
             let mut again = 0;
             if found.state != expected.state {
                 again = 1;
-                found = self.run(scenario, program, failure, QUIET_LONG).await.with_context(context)?;
+                found = self.run(scenario, failure, QUIET_LONG).await.with_context(context)?;
             }
             let differs = found.state != expected.state;
             let twice = found
@@ -190,34 +168,29 @@ impl Bench {
         Ok(())
     }
 
-    async fn run(&self, scenario: &Scenario, program: &Path, failure: Failure, quiet: Duration) -> Result<End> {
-        self.cluster.clean().await?;
-        self.proxy.clear();
-        let start = || Controller::start(program, &self.kubeconfig, self.folder.path());
-        let mut served = start().await?;
-        served.wait_until_leading().await?;
+    async fn run(&self, scenario: &Scenario, failure: Failure, quiet: Duration) -> Result<End> {
+        let Bench { cluster, proxy, .. } = &self.bench;
+        cluster.clean().await?;
+        proxy.clear();
+        let mut served = self.bench.lead(&self.program).await?;
         // The takeover writes as well; what is counted begins after it.
-        sleep(BARRIER).await;
-        self.proxy.clear();
-        failure.rule().into_iter().for_each(|rule| self.proxy.add(rule));
+        proxy.clear();
+        failure.rule().into_iter().for_each(|rule| proxy.add(rule));
         let mut kills_left = u32::from(failure.kills());
         let mut run = Run::default();
         for step in scenario.steps.iter().chain([&Step::Settle]) {
-            self.cluster.execute(*step, &mut run).await?;
+            cluster.execute(*step, &mut run).await?;
             if matches!(step, Step::Settle) {
                 if kills_left > 0 && self.is_held_within(quiet, &mut run).await? {
                     kills_left = 0;
                     served.kill().await?;
-                    self.proxy.clear_rules();
-                    served = start().await?;
-                    served.wait_until_leading().await?;
-                    sleep(BARRIER).await;
+                    proxy.clear_rules();
+                    served = self.bench.lead(&self.program).await?;
                 }
-                self.settle(quiet, &mut run).await?;
+                self.bench.settle(quiet, &mut run).await?;
             }
         }
-        let written = self.proxy.written();
-        let writes = self.proxy.writes();
+        let (written, writes) = (proxy.written(), proxy.writes());
         served.kill().await?;
         let mut actions = BTreeMap::new();
         for write in written.iter().filter(|write| write.is_carried_out()) {
@@ -225,33 +198,18 @@ impl Bench {
                 *actions.entry(action).or_default() += 1;
             }
         }
-        Ok(End { state: self.cluster.state().await?.into_iter().map(plain).collect(), actions, writes })
+        Ok(End { state: cluster.state().await?.into_iter().map(plain).collect(), actions, writes })
     }
 
     async fn is_held_within(&self, quiet: Duration, run: &mut Run) -> Result<bool> {
         let until = Instant::now() + quiet;
         while Instant::now() < until {
-            if timeout(LOOK_EVERY, self.proxy.wait_until_held()).await.is_ok() {
+            if timeout(LOOK_EVERY, self.bench.proxy.wait_until_held()).await.is_ok() {
                 return Ok(true);
             }
-            self.cluster.run_orders(run).await?;
+            self.bench.cluster.run_orders(run).await?;
         }
         Ok(false)
-    }
-
-    /// Waits until nothing is written any more.
-    async fn settle(&self, quiet: Duration, run: &mut Run) -> Result<()> {
-        let until = Instant::now() + SETTLES_WITHIN;
-        let (mut writes, mut since) = (self.proxy.writes(), Instant::now());
-        while since.elapsed() < quiet {
-            ensure!(Instant::now() < until, "it does not settle: {writes} writes");
-            sleep(LOOK_EVERY).await;
-            self.cluster.run_orders(run).await?;
-            if self.proxy.writes() != writes {
-                (writes, since) = (self.proxy.writes(), Instant::now());
-            }
-        }
-        Ok(())
     }
 }
 
@@ -271,54 +229,4 @@ fn action(call: &Call, body: &Value) -> Option<String> {
         "checkpointrequests" => Some(format!("request to {}", body["spec"]["gang"])),
         _ => None,
     }
-}
-
-/// Fields that differ between two runs: identities, leaders and times.
-const APART: [&str; 11] = [
-    "uid",
-    "resourceVersion",
-    "generation",
-    "managedFields",
-    "creationTimestamp",
-    "epoch",
-    "newestHour",
-    "selfLink",
-    "nonce",
-    "observedGeneration",
-    "mainstay.dev/epoch",
-];
-
-/// An object without the fields that differ between two runs: identities, leaders and times.
-fn plain(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let kept = fields.into_iter().filter(|(name, _)| !APART.contains(&name.as_str()));
-            Value::Object(kept.map(|(name, value)| (name, plain(value))).collect())
-        }
-        Value::Array(items) => Value::Array(items.into_iter().map(plain).collect()),
-        Value::String(text) => Value::String(timeless(&text)),
-        other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
-    }
-}
-
-/// A text without a moment, without the moment at the end of an incident's name, and without the one in a request's name.
-fn timeless(text: &str) -> String {
-    if text.parse::<jiff::Timestamp>().is_ok() {
-        return "a moment".to_owned();
-    }
-    let is_hex = |part: &str| part.len() == 11 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let text: Vec<&str> = text.split('-').map(|part| if is_hex(part) { "then" } else { part }).collect();
-    let text = text.join("-");
-    let is_moment = |end: &str| end.len() == 15 && end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    match text.char_indices().rev().nth(14).map(|(at, _)| text.split_at(at)) {
-        Some((start, end)) if is_moment(end) => format!("{start}then"),
-        _ => text,
-    }
-}
-
-fn difference(expected: &[Value], found: &[Value]) -> String {
-    let only = |these: &[Value], those: &[Value]| -> Vec<String> {
-        these.iter().filter(|one| !those.contains(one)).map(ToString::to_string).collect()
-    };
-    format!("missing {:?}, instead {:?}", only(expected, found), only(found, expected))
 }

@@ -17,6 +17,14 @@ pub(super) enum Step {
     Cordon(usize),
     /// Another tool marks a node as its own.
     Mark(usize),
+    /// A tenant's PodDisruptionBudget: this many pods of the job have to be available.
+    Protect(&'static str, u32),
+    /// A pod is deleted, and one of the same name and job is created on another node.
+    Move(&'static str, usize, &'static str),
+    /// A node is deleted, and one of the same name registers.
+    Register(usize),
+    /// The mode of the Cell.
+    Mode(&'static str),
     /// Jobs answer their checkpoint requests.
     Answer,
     /// An executor on the node runs every order.
@@ -42,8 +50,8 @@ pub(super) struct Scenario {
 use Saves::{Never, OnRequest};
 use Step::{Answer, Ask, Cordon, Execute, Mark, Pod, Report, Settle, Withdraw};
 
-const OFF: &[(&str, u64)] = &[("79", 1)];
-const CONTAINED: &[(&str, u64)] = &[("94", 1)];
+pub(super) const OFF: &[(&str, u64)] = &[("79", 1)];
+pub(super) const CONTAINED: &[(&str, u64)] = &[("94", 1)];
 const UNCONTAINED: &[(&str, u64)] = &[("95", 1)];
 
 #[rustfmt::skip] // one line a scenario, to be read as a table

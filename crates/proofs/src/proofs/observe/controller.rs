@@ -5,19 +5,24 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 /// For anything that the program does soon.
 const SOON: Duration = Duration::from_mins(1);
+/// What a leader logs when it may act.
+const MAY_ACT: &str = "the barrier has passed";
 
 /// A running controller; it is killed when this is dropped.
 pub(in crate::proofs) struct Controller {
     child: Child,
     address: String,
+    passed: watch::Receiver<u64>,
 }
 
 impl Controller {
@@ -57,14 +62,46 @@ impl Controller {
         let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
         let line = timeout(SOON, lines.next_line()).await.context("the controller prints nothing")??;
         let line: Value = serde_json::from_str(&line.context("it ended at once")?)?;
-        let address = line["listen"].as_str().context("it does not say where it listens")?.to_owned();
-        Ok(Self { child, address })
+        let address = line["listen"].as_str().context("it does not print where it listens")?.to_owned();
+        let (count, passed) = watch::channel(0);
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                if line.contains(MAY_ACT) {
+                    count.send_modify(|count| *count += 1);
+                }
+            }
+        });
+        Ok(Self { child, address, passed })
     }
 
     /// Ends it without a warning.
     pub(in crate::proofs) async fn kill(mut self) -> anyhow::Result<()> {
         timeout(SOON, self.child.kill()).await.context("a killed program does not end")??;
         Ok(())
+    }
+
+    /// How often its barrier has passed: once for each of its leaderships.
+    pub(in crate::proofs) fn barriers_passed(&self) -> u64 {
+        *self.passed.borrow()
+    }
+
+    /// Waits until its barrier has passed this often.
+    pub(in crate::proofs) async fn wait_until_it_may_act(&self, times: u64) -> anyhow::Result<()> {
+        let mut passed = self.passed.clone();
+        let waited = timeout(SOON, passed.wait_for(|count| *count >= times)).await;
+        waited.context("its barrier does not pass")?.context("it ended before its barrier passed")?;
+        Ok(())
+    }
+
+    /// Sends it a signal.
+    pub(in crate::proofs) fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        let pid = self.child.id().and_then(|pid| Pid::from_raw(pid.try_into().ok()?));
+        Ok(kill_process(pid.context("it ended")?, signal)?)
+    }
+
+    /// Whether it still runs.
+    pub(in crate::proofs) fn is_running(&mut self) -> anyhow::Result<bool> {
+        Ok(self.child.try_wait()?.is_none())
     }
 
     /// Where it serves its metrics.

@@ -16,6 +16,7 @@ use xtask::{dist, output};
 use super::controller::Controller;
 use super::scenario::{self, Scenario, Step};
 use super::test_cluster::TestCluster;
+use crate::proofs::repeatable::{difference, plain};
 use crate::prove::{Context, Measurement};
 
 const NODES: usize = 4;
@@ -26,18 +27,6 @@ const QUIET: Duration = Duration::from_millis(2_500);
 const QUIET_LONG: Duration = Duration::from_secs(10);
 const SETTLES_WITHIN: Duration = Duration::from_mins(2);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Fields that differ between two runs: identities, leaders and times.
-const APART: [&str; 9] = [
-    "uid",
-    "resourceVersion",
-    "generation",
-    "managedFields",
-    "creationTimestamp",
-    "annotations",
-    "epoch",
-    "newestHour",
-    "selfLink",
-];
 
 /// How a scenario is run: undisturbed, with failing calls, or killed at the write of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,36 +148,4 @@ impl Trial<'_> {
         }
         Ok(())
     }
-}
-
-/// An object without the fields that differ between two runs: identities, leaders and times.
-fn plain(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let kept = fields.into_iter().filter(|(name, _)| !APART.contains(&name.as_str()));
-            Value::Object(kept.map(|(name, value)| (name, plain(value))).collect())
-        }
-        Value::Array(items) => Value::Array(items.into_iter().map(plain).collect()),
-        Value::String(text) => Value::String(timeless(&text)),
-        other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
-    }
-}
-
-/// A moment, and the moment at the end of an incident's name.
-fn timeless(text: &str) -> String {
-    if text.parse::<jiff::Timestamp>().is_ok() {
-        return "a moment".to_owned();
-    }
-    let is_moment = |end: &str| end.len() == 15 && end.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    match text.char_indices().rev().nth(14).map(|(at, _)| text.split_at(at)) {
-        Some((start, end)) if is_moment(end) => format!("{start}then"),
-        _ => text.to_owned(),
-    }
-}
-
-fn difference(expected: &[Value], found: &[Value]) -> String {
-    let only = |these: &[Value], those: &[Value]| -> Vec<String> {
-        these.iter().filter(|one| !those.contains(one)).map(ToString::to_string).collect()
-    };
-    format!("missing {:?}, instead {:?}", only(expected, found), only(found, expected))
 }

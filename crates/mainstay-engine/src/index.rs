@@ -23,6 +23,8 @@ pub(crate) struct Index {
     pub(crate) approval: BTreeSet<NodeIndex>,
     /// Nodes that jobs still have to leave: a spare node changes the best time to stop the jobs.
     pub(crate) emptying: BTreeSet<NodeIndex>,
+    /// Nodes that Mainstay removed and that do not have its cordon. A node that leaves may use up their budget.
+    pub(crate) uncordoned: BTreeSet<NodeIndex>,
     /// Nodes that wait for a newer view.
     pub(crate) stale: BTreeSet<NodeIndex>,
     /// Nodes that a rule flags for removal, by pool and rule.

@@ -61,6 +61,7 @@ pub(crate) fn evaluate(
     index.wait_for_budget(id, &node.membership, waits_for_budget);
     let is_approvable = node.status.stage == Stage::Suspect && waiting_on == WaitingOn::Approval && !lost_budget;
     keep(&mut index.approval, id, is_approvable);
+    keep(&mut index.uncordoned, id, view::is_uncordoned(node));
     keep(&mut index.emptying, id, node.is_emptying());
     let breaker_at = breakers::flag(state, index, id, (accuser, &findings), now);
     shared_cause::update_faults(state, index, id, &findings, now);

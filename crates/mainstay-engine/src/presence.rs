@@ -7,6 +7,7 @@ use mainstay_remedy::verdict::UNREACHABLE;
 
 use crate::guard::Guard;
 use crate::index::Index;
+use crate::plan::effects::keeps_budget;
 use crate::spares;
 use crate::state::State;
 
@@ -20,8 +21,20 @@ pub(crate) fn settle(state: &mut State, index: &mut Index, id: NodeIndex) {
         if presence < before {
             index.budget_freed(&node.membership);
         }
+        // The arbiter grants a removal only if every budget is kept.
+        let is_granted = presence == Presence::Out && !before.is_ours();
+        if presence > before && !is_granted {
+            mark_lost_budgets(state, index);
+        }
     }
     spares::settle(state, index, id);
+}
+
+/// Wakes the nodes that keep their budget only with Mainstay's cordon, which they do not have.
+fn mark_lost_budgets(state: &State, index: &mut Index) {
+    let keeps = |id: &NodeIndex| index.waits_for_budget.contains(id) || keeps_budget(state, state.node(*id));
+    let lost: Vec<NodeIndex> = index.uncordoned.iter().copied().filter(|id| !keeps(id)).collect();
+    index.changed.extend(lost);
 }
 
 fn presence(state: &State, id: NodeIndex) -> Option<Presence> {

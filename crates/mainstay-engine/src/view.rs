@@ -183,10 +183,14 @@ fn health_of(state: &State, node: &Node, findings: &Findings, now: Timestamp) ->
     }
 }
 
+/// Whether Mainstay removed the node and its cordon is not there.
+pub(crate) fn is_uncordoned(node: &Node) -> bool {
+    node.presence.is_ours() && node.schedulable() != Schedulable::NotByUs
+}
+
 /// Whether the budgets are kept with a node out of service that Mainstay removed.
 fn budget(state: &State, node: &Node) -> Budget {
-    let is_out = node.presence.is_ours() && node.schedulable() != Schedulable::NotByUs;
-    if is_out && !keeps_budget(state, node) { Budget::Lost } else { Budget::Kept }
+    if is_uncordoned(node) && !keeps_budget(state, node) { Budget::Lost } else { Budget::Kept }
 }
 
 /// The count that the removal of a node is compared with.

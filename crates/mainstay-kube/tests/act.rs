@@ -62,6 +62,7 @@ async fn a_faulty_node_is_quarantined_drained_repaired_tested_and_returned() -> 
         assert_eq!(at(&after), at(&before), "{place} is as before the treatment");
     }
     running.stop().await?;
+    assert_eq!(bed.field_managers()?.into_iter().collect::<Vec<_>>(), ["mainstay-controller"]);
 
     let changes = bed.changes();
     let at = |wanted: &dyn Fn(&Change) -> bool| changes.iter().position(wanted);

@@ -36,6 +36,8 @@ pub(super) fn enter(
         end_tests(state, id, stage, findings, now);
     }
     let node = state.node_mut(id);
+    // An order that no executor has counts as no attempt, also when the stage changes before it is stored.
+    node.status = node.storable().into_owned();
     incident.into_iter().for_each(|incident| node.status.incidents.push_forgetting_oldest(incident));
     let rule = update_cause(node, stage, findings, is_lost, requested);
     if stage == Stage::Quarantined {

@@ -66,6 +66,7 @@ enum Listed {
     WaitsForBudget,
     Approval,
     Emptying,
+    Uncordoned,
     Stale,
 }
 
@@ -257,6 +258,7 @@ impl NodeState {
         index.wait_for_budget(id, &state.node(id).membership, is_in(Listed::WaitsForBudget));
         keep(&mut index.approval, id, is_in(Listed::Approval));
         keep(&mut index.emptying, id, is_in(Listed::Emptying));
+        keep(&mut index.uncordoned, id, is_in(Listed::Uncordoned));
         keep(&mut index.stale, id, is_in(Listed::Stale));
         index.wake(id, self.wake_at);
         is_in(Listed::Changed).then_some(id)
@@ -273,6 +275,7 @@ fn in_index(index: &Index, id: NodeIndex) -> (Vec<Listed>, Option<Timestamp>) {
         waits_for_budget,
         approval,
         emptying,
+        uncordoned,
         stale,
         flagged: _,
         also_flagged: _,
@@ -282,6 +285,7 @@ fn in_index(index: &Index, id: NodeIndex) -> (Vec<Listed>, Option<Timestamp>) {
         (Listed::WaitsForBudget, waits_for_budget),
         (Listed::Approval, approval),
         (Listed::Emptying, emptying),
+        (Listed::Uncordoned, uncordoned),
         (Listed::Stale, stale),
     ];
     let listed = lists.into_iter().filter(|(_, set)| set.contains(&id)).map(|(list, _)| list).collect();

@@ -181,6 +181,7 @@ fn stamp_last_report(state: &mut State, id: NodeIndex) {
 pub(crate) fn stop_waiting(state: &mut State, index: &mut Index, id: NodeIndex) {
     index.wait_for_budget(id, &state.node(id).membership, false);
     keep(&mut index.approval, id, false);
+    keep(&mut index.uncordoned, id, false);
     breakers::unflag(state, index, id);
 }
 

@@ -341,6 +341,26 @@ fn the_next_step_of_a_repair_is_its_own_first_attempt() {
 }
 
 #[test]
+fn only_an_order_that_was_stored_counts_as_an_attempt_after_a_hold() {
+    let attempts_after_hold = |is_stored: bool| {
+        let mut cell = Cell::small();
+        cell.happens(&format!("r1n1 {OFF_THE_BUS}"), minute(5));
+        if is_stored {
+            cell.settle(minute(5));
+        } else {
+            assert_eq!(cell.settle_until(minute(5), is_order).len(), 1);
+        }
+        cell.happens("ana holds r1n1", minute(6));
+        cell.settle(minute(6));
+        let stored = cell.world.stored(&name(NodeName::parse, "r1n1")).unwrap();
+        assert_eq!(stored.stage, Stage::Held);
+        stored.attempts.as_slice().len()
+    };
+    assert_eq!(attempts_after_hold(false), 0);
+    assert_eq!(attempts_after_hold(true), 1);
+}
+
+#[test]
 fn new_evidence_alone_is_stored_after_a_pause_in_another_boot_too() {
     let page_fault = "r1n1 says \"NVRM: Xid (PCI:0000:13:00): 31, pid=1, name=python, MMU Fault\"";
     let is_store = |step: &Step| matches!(step, Step::Store(_));

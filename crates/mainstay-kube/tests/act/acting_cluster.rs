@@ -1,6 +1,7 @@
 //! A test cluster with the permission to act and its fence. The controller reaches the API server through a proxy that keeps what it
 //! wrote.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::ops::Deref;
 use std::time::Duration;
@@ -194,6 +195,24 @@ impl ActingCluster {
     /// Every write of the controller that the server refused.
     pub(crate) fn changes_refused(&self) -> Vec<Change> {
         self.written(false)
+    }
+
+    /// Field managers of the controller's writes, by the API server's audit log. Deletions have none, and questions about permissions are
+    /// not stored.
+    pub(crate) fn field_managers(&self) -> Result<BTreeSet<String>> {
+        let user = format!("system:serviceaccount:{NAMESPACE}:mainstay-controller");
+        let mut found = BTreeSet::new();
+        for event in self.cluster.audit_events()? {
+            let event = event?;
+            let text = |path: &str| event.pointer(path).and_then(Value::as_str).unwrap_or_default();
+            let is_stored = text("/objectRef/apiGroup") != "authorization.k8s.io";
+            let is_write = ["create", "update", "patch"].contains(&text("/verb")) && is_stored;
+            if text("/user/username") == user && is_write {
+                let manager = text("/requestURI").split(['?', '&']).find_map(|part| part.strip_prefix("fieldManager="));
+                found.insert(manager.unwrap_or_default().to_owned());
+            }
+        }
+        Ok(found)
     }
 
     pub(crate) fn evictions_sent(&self) -> usize {

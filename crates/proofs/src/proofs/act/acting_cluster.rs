@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use k8s_openapi::api::core::v1::Node;
@@ -11,6 +12,7 @@ use kube::core::Request;
 use serde_json::{Value, json};
 use testbed::test_cluster::resource_path;
 use testbed::{NAMESPACE, PlayedExecutor, TestCluster, deploy, eventually};
+use tokio::time::Instant;
 
 use super::scenario::{self, Saves, Step};
 
@@ -37,11 +39,16 @@ pub(super) struct ActingCluster {
     labels: BTreeMap<String, Value>,
 }
 
+/// Time between two answers of an executor: a step takes time, and an incident is shown after 0.7 s. A repair that is over sooner would
+/// leave none, and a failure that delays it would.
+const ANSWERS_EVERY: Duration = Duration::from_secs(1);
+
 /// What a run has to remember.
 #[derive(Default)]
 pub(super) struct Run {
     sequence: u64,
     executors: BTreeMap<usize, PlayedExecutor>,
+    answered: Option<Instant>,
 }
 
 impl ActingCluster {
@@ -63,6 +70,16 @@ impl ActingCluster {
             labels.insert(name_of(&node).to_owned(), node["metadata"]["labels"].clone());
         }
         Ok(Self { bed, labels })
+    }
+
+    /// Sets how many nodes of a pool may be out of service.
+    pub(super) async fn set_budget(&self, nodes: usize) -> Result<()> {
+        let policies = resource_path("fleetpolicies");
+        for policy in self.bed.list(&policies).await? {
+            let budget = json!({ "spec": { "budgets": [{ "nodesMax": nodes }] } });
+            self.bed.merge(&policies, name_of(&policy), &budget).await?;
+        }
+        Ok(())
     }
 
     /// A kubeconfig of the controller's account.
@@ -130,8 +147,12 @@ impl ActingCluster {
         Ok(self.bed.list(NODES).await?.iter().map(|node| (name_of(node).to_owned(), uid(node))).collect())
     }
 
-    /// Lets every executor answer its orders.
+    /// Lets every executor answer its orders, if it is time.
     pub(super) async fn run_orders(&self, run: &mut Run) -> Result<()> {
+        if run.answered.is_some_and(|at| at.elapsed() < ANSWERS_EVERY) {
+            return Ok(());
+        }
+        run.answered = Some(Instant::now());
         for (node, executor) in &mut run.executors {
             executor.answer(&self.bed, &self.bed.nodes[*node]).await?;
         }

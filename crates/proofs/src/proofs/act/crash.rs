@@ -16,11 +16,10 @@ use xtask::output;
 
 use super::acting_cluster::Run;
 use super::bench::{self, Bench, LOOK_EVERY, Program};
-use super::scenario::{self, Scenario, Step};
+use super::scenario::{self, NODES, Scenario, Step};
 use crate::proofs::repeatable::{difference, plain};
 use crate::prove::{Context, Measurement};
 
-const NODES: usize = 4;
 /// Clusters that run scenarios at the same time. A run mostly waits.
 const CLUSTERS: usize = 3;
 /// Idle time after which no more writes follow: the executor looks ten times a second, an incident is shown after 0.7 s.
@@ -171,6 +170,7 @@ impl Trials {
     async fn run(&self, scenario: &Scenario, failure: Failure, quiet: Duration) -> Result<End> {
         let Bench { cluster, proxy, .. } = &self.bench;
         cluster.clean().await?;
+        cluster.set_budget(scenario.budget).await?;
         proxy.clear();
         let mut served = self.bench.lead(&self.program).await?;
         // The takeover writes as well; what is counted begins after it.

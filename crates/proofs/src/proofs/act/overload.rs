@@ -12,7 +12,6 @@ use anyhow::{Result, ensure};
 use jiff::Timestamp;
 use serde_json::json;
 use tempfile::TempDir;
-use testbed::test_cluster::resource_path;
 use testbed::{Program, eventually_within};
 use tokio::time::{Instant, sleep, sleep_until};
 use xtask::{dist, output};
@@ -90,11 +89,7 @@ async fn measure(context: &Context, away: Duration) -> Result<Measurement> {
 /// Places for all faults in the budget, a pod on each node that will be faulty, and a tenant's budget for one of the jobs.
 async fn prepare(cluster: &ActingCluster) -> Result<()> {
     let bed = &cluster.bed;
-    let policies = resource_path("fleetpolicies");
-    for policy in bed.list(&policies).await? {
-        let name = policy["metadata"]["name"].as_str().unwrap_or_default();
-        bed.merge(&policies, name, &json!({ "spec": { "budgets": [{ "nodesMax": BUDGET }] } })).await?;
-    }
+    cluster.set_budget(BUDGET).await?;
     for fault in all() {
         bed.run_pod(fault.pod, &bed.nodes[fault.node], &[("job", fault.job)]).await?;
     }

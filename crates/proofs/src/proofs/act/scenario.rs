@@ -2,6 +2,11 @@
 
 use testbed::AgentReport;
 
+/// Nodes of a cluster.
+pub(super) const NODES: usize = 4;
+/// Nodes that may be out of service in a scenario written by hand.
+const BUDGET: usize = 2;
+
 /// One thing that happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
@@ -44,6 +49,8 @@ pub(super) enum Saves {
 #[derive(Debug, Clone)]
 pub(super) struct Scenario {
     pub(super) name: String,
+    /// Nodes that may be out of service.
+    pub(super) budget: usize,
     pub(super) steps: Vec<Step>,
 }
 
@@ -80,7 +87,9 @@ const DRAWN_FROM: [Step; 12] = [
 
 /// The scenarios that are written by hand.
 pub(super) fn by_hand() -> Vec<Scenario> {
-    BY_HAND.iter().map(|(name, steps)| Scenario { name: (*name).to_owned(), steps: steps.to_vec() }).collect()
+    let scenario =
+        |(name, steps): &(&str, &[Step])| Scenario { name: (*name).to_owned(), budget: BUDGET, steps: steps.to_vec() };
+    BY_HAND.iter().map(scenario).collect()
 }
 
 /// A scenario drawn by seed: four to seven different steps, with pauses.
@@ -98,7 +107,9 @@ pub(super) fn drawn(seed: u64) -> Scenario {
     steps.sort_by_key(|step| !matches!(step, Pod(..)));
     steps.push(Settle);
     steps.push(Answer);
-    Scenario { name: format!("seed {seed}"), steps }
+    // Faults that are reported one after the other get their places in that order. After a failure the next leader sees all of them at
+    // once, and the most urgent one comes first. So there is a place for each.
+    Scenario { name: format!("seed {seed}"), budget: NODES, steps }
 }
 
 /// The report of an agent with these XIDs.

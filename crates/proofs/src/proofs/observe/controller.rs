@@ -1,5 +1,6 @@
 //! Starts, kills and queries `mainstay serve` as it ships.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -18,11 +19,22 @@ const SOON: Duration = Duration::from_mins(1);
 /// What a leader logs when it may act.
 const MAY_ACT: &str = "the barrier has passed";
 
+/// Lines of the log that are kept for an error.
+const LINES_KEPT: usize = 40;
+
 /// A running controller; it is killed when this is dropped.
 pub(in crate::proofs) struct Controller {
     child: Child,
     address: String,
-    passed: watch::Receiver<u64>,
+    log: watch::Receiver<Log>,
+}
+
+/// What a controller logged.
+#[derive(Debug, Default)]
+struct Log {
+    /// Lines that say that a leader may act.
+    passed: u64,
+    last: VecDeque<String>,
 }
 
 impl Controller {
@@ -63,15 +75,13 @@ impl Controller {
         let line = timeout(SOON, lines.next_line()).await.context("the controller prints nothing")??;
         let line: Value = serde_json::from_str(&line.context("it ended at once")?)?;
         let address = line["listen"].as_str().context("it does not print where it listens")?.to_owned();
-        let (count, passed) = watch::channel(0);
+        let (written, log) = watch::channel(Log::default());
         tokio::spawn(async move {
             while let Ok(Some(line)) = lines.next_line().await {
-                if line.contains(MAY_ACT) {
-                    count.send_modify(|count| *count += 1);
-                }
+                written.send_modify(|log| log.add(line));
             }
         });
-        Ok(Self { child, address, passed })
+        Ok(Self { child, address, log })
     }
 
     /// Ends it without a warning.
@@ -82,15 +92,20 @@ impl Controller {
 
     /// How often its barrier has passed: once for each of its leaderships.
     pub(in crate::proofs) fn barriers_passed(&self) -> u64 {
-        *self.passed.borrow()
+        self.log.borrow().passed
+    }
+
+    /// The end of its log, for the error of a proof.
+    pub(in crate::proofs) fn last_lines(&self) -> String {
+        self.log.borrow().last.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 
     /// Waits until its barrier has passed this often.
     pub(in crate::proofs) async fn wait_until_it_may_act(&self, times: u64) -> anyhow::Result<()> {
-        let mut passed = self.passed.clone();
-        let waited = timeout(SOON, passed.wait_for(|count| *count >= times)).await;
-        waited.context("its barrier does not pass")?.context("it ended before its barrier passed")?;
-        Ok(())
+        let mut log = self.log.clone();
+        let waited = timeout(SOON, log.wait_for(|log| log.passed >= times)).await.map(|ended| ended.map(drop));
+        let last = || format!("the end of its log:\n{}", self.last_lines());
+        waited.context("its barrier does not pass").with_context(last)?.context("it ended before its barrier passed")
     }
 
     /// Sends it a signal.
@@ -129,7 +144,7 @@ impl Controller {
     pub(in crate::proofs) async fn wait_for_lease(&self) -> anyhow::Result<()> {
         let until = Instant::now() + SOON;
         while self.metric("mainstay_leading").await?.unwrap_or(0) == 0 {
-            ensure!(Instant::now() < until, "it does not get the Lease");
+            ensure!(Instant::now() < until, "it does not get the Lease; the end of its log:\n{}", self.last_lines());
             sleep(Duration::from_millis(20)).await;
         }
         Ok(())
@@ -143,10 +158,20 @@ impl Controller {
     pub(in crate::proofs) async fn wait_until_leading_within(&self, at_most: Duration) -> anyhow::Result<()> {
         let until = Instant::now() + at_most;
         while self.metric("mainstay_decisions_total").await?.unwrap_or(0) == 0 {
-            ensure!(Instant::now() < until, "it does not lead");
+            ensure!(Instant::now() < until, "it does not lead; the end of its log:\n{}", self.last_lines());
             sleep(Duration::from_millis(50)).await;
         }
         Ok(())
+    }
+}
+
+impl Log {
+    fn add(&mut self, line: String) {
+        self.passed += u64::from(line.contains(MAY_ACT));
+        if self.last.len() >= LINES_KEPT {
+            self.last.pop_front();
+        }
+        self.last.push_back(line);
     }
 }
 

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use anyhow::Result;
-use testbed::{AgentReport, TestCluster};
+use testbed::{AgentReport, TestCluster, eventually};
 use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -58,10 +58,11 @@ impl<'a> Agents<'a> {
         self.report(fault.node).await
     }
 
-    /// Every node reports at once.
+    /// Every node reports at once. For some seconds after its start, the API server does not serve the Cell that the fence needs, and refuses
+    /// reports; agents try again.
     pub(super) async fn report_all(&self) -> Result<()> {
         for node in 0..self.bed.nodes.len() {
-            self.report(node).await?;
+            eventually("an accepted report", async || self.report(node).await.is_ok()).await?;
         }
         Ok(())
     }

@@ -48,16 +48,21 @@ impl Fault {
         Ok(writes.any(|one| one.is_ok_and(|one| one.code == TOO_MANY_REQUESTS && one.name == self.pod)))
     }
 
+    /// The incidents of the node.
+    async fn incidents(&self, bed: &TestCluster) -> Result<Vec<Value>> {
+        let name = json!(bed.nodes[self.node].name);
+        let is_of_node = |one: &Value| one["status"]["nodes"].as_array().is_some_and(|all| all.contains(&name));
+        Ok(bed.list(&resource_path("incidents")).await?.into_iter().filter(is_of_node).collect())
+    }
+
     /// How it is now, without what differs between two faults: names, times and the cause.
     async fn end(&self, bed: &TestCluster) -> Result<Value> {
         let name = &bed.nodes[self.node].name;
         let named = |all: Vec<Value>| all.into_iter().find(|one| one["metadata"]["name"] == **name).unwrap_or_default();
         let node = named(bed.list(NODES).await?);
         let stored = named(bed.list(&resource_path("gpunodes")).await?)["status"].clone();
-        let incidents = bed.list(&resource_path("incidents")).await?.into_iter();
-        let of_node =
-            incidents.filter(|one| one["status"]["nodes"].as_array().is_some_and(|all| all.contains(&json!(name))));
-        let is_open: Vec<bool> = of_node.map(|one| one["status"]["closedAt"].is_null()).collect();
+        let is_open: Vec<bool> =
+            self.incidents(bed).await?.iter().map(|one| one["status"]["closedAt"].is_null()).collect();
         let pods = bed.list(PODS).await?.into_iter().filter(|pod| pod["spec"]["nodeName"] == **name).count();
         let keys = |field: &str| -> Vec<String> {
             let all = node["metadata"][field].as_object().into_iter().flatten();
@@ -78,6 +83,7 @@ impl Fault {
 pub(super) async fn compare(bed: &TestCluster, reference: &Fault, all: &[Fault]) -> Result<Found> {
     let mut found = Found::default();
     let expected = reference.end(bed).await?;
+    output::note(format_args!("{reference:?}: {:?}", reference.incidents(bed).await?));
     let writes: Vec<AuditedWrite> =
         bed.cluster.audited_writes("mainstay-controller")?.filter(is_action).collect::<Result<_>>()?;
     let count = |place: &str, name: &str| {
@@ -89,7 +95,8 @@ pub(super) async fn compare(bed: &TestCluster, reference: &Fault, all: &[Fault])
         let end = fault.end(bed).await?;
         let is_lost = end != expected || !fault.is_treated(bed).await?;
         if is_lost {
-            output::note(format_args!("{fault:?}: {end}, expected {expected}"));
+            let incidents = fault.incidents(bed).await?;
+            output::note(format_args!("{fault:?}: {end} {incidents:?}, expected {expected}"));
         }
         found.lost += i64::from(is_lost);
         let (patches, evictions) = (count("/nodes", &bed.nodes[fault.node].name), count("/pods/eviction", fault.pod));

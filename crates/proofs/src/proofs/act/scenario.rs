@@ -68,7 +68,7 @@ const BY_HAND: [(&str, &[Step]); 12] = [
     ("a node with two jobs", &[Pod("a-0", 0, "a", Never), Pod("b-0", 0, "b", Never), Report(0, UNCONTAINED)]),
     ("a job on two nodes", &[Pod("a-0", 0, "a", Never), Pod("a-1", 1, "a", Never), Report(0, OFF)]),
     ("a job that saves", &[Pod("a-0", 0, "a", OnRequest), Report(0, CONTAINED), Settle, Answer]),
-    ("two nodes of a job that saves", &[Pod("a-0", 0, "a", OnRequest), Pod("a-1", 1, "a", OnRequest), Report(0, CONTAINED), Report(1, CONTAINED), Settle, Answer]),
+    ("two nodes of a job that saves", &[Pod("a-0", 0, "a", OnRequest), Pod("a-1", 1, "a", OnRequest), Report(0, CONTAINED), Settle, Report(1, CONTAINED), Settle, Answer]),
     ("three nodes and a budget of two", &[Report(0, OFF), Report(1, OFF), Settle, Report(2, OFF)]),
     ("an operator's drain", &[Pod("a-0", 0, "a", Never), Ask(0, "Drain")]),
     ("an operator's quarantine, withdrawn", &[Ask(0, "Quarantine"), Settle, Withdraw(0)]),

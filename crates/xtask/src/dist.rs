@@ -11,7 +11,6 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde::Serialize;
 
-use crate::commit::Commit;
 use crate::exit::Exit;
 use crate::output::note;
 use crate::workspace::Workspace;
@@ -21,6 +20,9 @@ use crate::{command, output, release, web_ui};
 const BUILD_LIMIT: Duration = Duration::from_mins(60);
 /// Reading a version; cargo may wait for another cargo.
 const READ_LIMIT: Duration = Duration::from_mins(5);
+/// Time of the files in the binary: 1 January 2020. The time of the commit would compile every C library again for each commit, because
+/// their build scripts depend on it. The web server does not serve it.
+const EMBEDDED_FILES_AT: &str = "1577836800";
 
 /// Architecture and form of the static binary.
 #[derive(Debug, clap::Args)]
@@ -133,7 +135,6 @@ pub(crate) async fn build(workspace: &Workspace, program: Program, arch: Archite
     }
     add_target(root, target).await?;
     note(format_args!("dist: building {name} for {target}"));
-    let commit = Commit::read(workspace).await?;
     let mut cargo = command::cargo(root);
     // Settings of the developer must not change the result.
     for (key, _) in env::vars_os() {
@@ -144,7 +145,7 @@ pub(crate) async fn build(workspace: &Workspace, program: Program, arch: Archite
     cargo.args(["build", "--release", "--quiet", "--locked", "--package", name, "--target", target]);
     cargo.env("CARGO_TARGET_DIR", &workspace.target_dir).env("CARGO_INCREMENTAL", "0");
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(root, target).await?.join("\u{1f}"));
-    cargo.env("SOURCE_DATE_EPOCH", commit.seconds.to_string());
+    cargo.env("SOURCE_DATE_EPOCH", EMBEDDED_FILES_AT);
     cargo.envs(compilers::settings());
     let built = command::holds(&mut cargo, BUILD_LIMIT).await?;
     ensure!(built == Exit::Holds, "{name} cannot be built for {target}; see the output of cargo above");

@@ -98,14 +98,17 @@ pub(super) fn drawn(seed: u64) -> Scenario {
     let mut left = DRAWN_FROM.to_vec();
     let mut steps = Vec::new();
     for _ in 0..random.usize(4..=7) {
-        steps.push(left.swap_remove(random.usize(..left.len())));
-        if random.usize(..3) == 0 {
-            steps.push(Settle);
-        }
+        let step = left.swap_remove(random.usize(..left.len()));
+        // What an operator or another tool does at the moment of a fault may win or lose; a failure decides which.
+        let is_of_others = matches!(step, Ask(..) | Cordon(_) | Mark(_));
+        steps.extend(is_of_others.then_some(Settle));
+        steps.push(step);
+        steps.extend((is_of_others || random.usize(..3) == 0).then_some(Settle));
     }
     // Pods come before the faults of their nodes: a new pod would not get to a node with our taint.
     steps.sort_by_key(|step| !matches!(step, Pod(..)));
     steps.push(Settle);
+    steps.dedup();
     steps.push(Answer);
     // Faults that are reported one after the other get their places in that order. After a failure the next leader sees all of them at
     // once, and the most urgent one comes first. So there is a place for each.

@@ -196,6 +196,7 @@ impl Rivals {
             self.leader.resume(pause)?;
         }
         if !self.is_taken_over(former, before).await? {
+            self.leader.resume(pause)?;
             return Ok(None);
         }
         let at_barrier = self.leader.carried_out();

@@ -83,7 +83,6 @@ impl Fault {
 pub(super) async fn compare(bed: &TestCluster, reference: &Fault, all: &[Fault]) -> Result<Found> {
     let mut found = Found::default();
     let expected = reference.end(bed).await?;
-    output::note(format_args!("{reference:?}: {:?}", reference.incidents(bed).await?));
     let writes: Vec<AuditedWrite> =
         bed.cluster.audited_writes("mainstay-controller")?.filter(is_action).collect::<Result<_>>()?;
     let count = |place: &str, name: &str| {
@@ -95,8 +94,8 @@ pub(super) async fn compare(bed: &TestCluster, reference: &Fault, all: &[Fault])
         let end = fault.end(bed).await?;
         let is_lost = end != expected || !fault.is_treated(bed).await?;
         if is_lost {
-            let incidents = fault.incidents(bed).await?;
-            output::note(format_args!("{fault:?}: {end} {incidents:?}, expected {expected}"));
+            let incidents = [fault.incidents(bed).await?, reference.incidents(bed).await?].map(|all| words(&all));
+            output::note(format_args!("{fault:?}: {end}, expected {expected}; incidents {incidents:?}"));
         }
         found.lost += i64::from(is_lost);
         let (patches, evictions) = (count("/nodes", &bed.nodes[fault.node].name), count("/pods/eviction", fault.pod));
@@ -108,6 +107,12 @@ pub(super) async fn compare(bed: &TestCluster, reference: &Fault, all: &[Fault])
         output::note(format_args!("{writes:?}"));
     }
     Ok(found)
+}
+
+/// The rule of each incident, and when it was opened and closed.
+fn words(incidents: &[Value]) -> Vec<String> {
+    let word = |one: &Value| format!("{} {} {}", one["rule"], one["openedAt"], one["closedAt"]);
+    incidents.iter().map(|one| word(&one["status"])).collect()
 }
 
 /// Whether a write was carried out and changed a node or a job.
